@@ -20,6 +20,8 @@ LAYERS = (16, 64)    # attentions, products or all_reduces, one behind the other
 REDUCED = 16 << 20   # f32 that all_reduce combines, as tests/placement/planner/collective_models.cpp has it
 QUERY = "name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw"
 LEAST = 10           # seconds that a process gets
+COLD = 90            # seconds that a first process gets, whose libraries come from a cold disk
+DRIVER = ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib")  # folders beside the system's own
 GPU, CPU = "local/cuda:0", "local/cpu:0"
 
 
@@ -28,11 +30,12 @@ class Failed(Exception):
 
 
 def cudaFolders():
-    """Where PyTorch's wheels and the toolkit keep CUDA's libraries."""
+    """Where PyTorch's wheels, the toolkit and the driver keep their libraries. A driver that was mounted
+    into a virtual machine or a container lies in a folder of its own."""
     wheels = [os.path.join(path, "nvidia") for path in sys.path]
     found = [os.path.join(wheel, name, "lib") for wheel in wheels if os.path.isdir(wheel)
              for name in sorted(os.listdir(wheel))]
-    return [path for path in [*found, "/usr/local/cuda/lib64"] if os.path.isdir(path)]
+    return [path for path in [*found, "/usr/local/cuda/lib64", *DRIVER] if os.path.isdir(path)]
 
 
 class Model:
