@@ -18,7 +18,7 @@ mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Locat
 /// Derives the result types of `op` again after its operands' types changed.
 mlir::LogicalResult updateResultTypes(mlir::Operation* op);
 
-/// What is certain of a value that has one of two types; null when they contradict each other.
+/// Returns the type that a value of both types certainly has; null when they contradict each other.
 mlir::Type joinTypes(mlir::Type a, mlir::Type b);
 
 /// A gr.constant of int64 values: 1-D, or a scalar.

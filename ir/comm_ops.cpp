@@ -101,7 +101,8 @@ mlir::LogicalResult requireCombined(mlir::Operation* op, llvm::StringRef kind) {
                        mlir::failed(requireDivisor(op, kind)));
 }
 
-/// Of combining all operands once: an operation an element for each member but the first.
+/// Returns the cost of combining all operands once: one operation per element for each member but
+/// the first.
 OpCost combineCost(mlir::Operation* op) {
   OpCost cost = elementwiseCost(op, 0);
   if (hasStaticShapes(op)) {

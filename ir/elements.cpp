@@ -107,8 +107,8 @@ Dim divide(const Dim& a, const Dim& b) {
   return a.isStatic() ? Dim(a.value() / b.value()) : a.floorDiv(b.value());
 }
 
-/// What `element` is in a tensor of `type`: integers wrap around. A symbol stands for a dim, which
-/// fits 32 bits; not so in fewer, and a sum or difference of dims may be below 0.
+/// Returns the value of `element` in a tensor of `type`: integers wrap around. A symbol stands for
+/// a dim, which fits 32 bits; not so in fewer, and a sum or difference of dims may be below 0.
 Dim wrapped(const Dim& element, mlir::IntegerType type) {
   const unsigned width = type.getWidth();
   if (width == 1) {  // a bool, in which arithmetic is left to kernels

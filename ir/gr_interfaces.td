@@ -1,4 +1,4 @@
-// What every gr operation answers.
+// Every gr operation implements these interfaces.
 #ifndef GRAPHRUN_IR_GR_INTERFACES_TD
 #define GRAPHRUN_IR_GR_INTERFACES_TD
 

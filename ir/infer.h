@@ -1,4 +1,4 @@
-// What the shape functions of all families share. Internal to ir/.
+// The shape functions of all families share these helpers. Internal to ir/.
 #ifndef GRAPHRUN_IR_INFER_H_
 #define GRAPHRUN_IR_INFER_H_
 

@@ -108,7 +108,7 @@ mlir::LogicalResult inferShift(mlir::Operation* op, Types& types) {
 
 }  // namespace
 
-// What the rules of elementwise.def are here.
+// These macros implement the rules of elementwise.def.
 #define GR_INFER_UNARY_Number inferComputedUnary
 #define GR_INFER_UNARY_Float inferFloatUnary
 #define GR_INFER_UNARY_Bits inferBitsUnary

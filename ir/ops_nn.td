@@ -4,8 +4,9 @@
 
 include "ir/gr_dialect.td"
 
-// How a sliding window meets the border. `padding` is "explicit" (`pads` holds begin and end of each
-// spatial dim: b0 b1 … e0 e1 …), "same_upper" or "same_lower" (ONNX's auto_pad).
+// These attributes say how a sliding window meets the border. `padding` is "explicit" (`pads` holds
+// begin and end of each spatial dim: b0 b1 … e0 e1 …), "same_upper" or "same_lower" (ONNX's
+// auto_pad).
 defvar GR_WindowAttrs = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                              DenseI64ArrayAttr:$pads,
                              DefaultValuedStrAttr<StrAttr, "explicit">:$padding);

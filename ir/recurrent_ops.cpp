@@ -6,7 +6,7 @@
 namespace graphrun::ir {
 namespace {
 
-/// What distinguishes the cells.
+/// These properties distinguish the recurrent cells.
 struct Cell {
   int64_t gates;
   size_t activations;
