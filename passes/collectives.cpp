@@ -25,7 +25,7 @@ mlir::NamedAttribute axisAttr(mlir::OpBuilder& builder, int64_t axis) {
   return builder.getNamedAttr("axis", builder.getI64IntegerAttr(axis));
 }
 
-/// How operands are cut: along an axis of theirs, or flattened.
+/// Operands are cut along one of their axes, or flattened.
 struct Cut {
   bool flattens = false;
   int64_t axis = 0;

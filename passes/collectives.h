@@ -1,4 +1,4 @@
-// What collectives are made of: the steps that placement places and that become arithmetic.
+// Collectives consist of steps, which placement places and which become arithmetic.
 #ifndef GRAPHRUN_PASSES_COLLECTIVES_H_
 #define GRAPHRUN_PASSES_COLLECTIVES_H_
 
@@ -18,11 +18,11 @@ inline constexpr int64_t kDirectBytes = int64_t{64} << 10;
 /// Attribute of a placed collective: a list of {name, device, rank} (and threads, see
 /// ir::kThreadsAttr), one for each of stepsOf.
 inline constexpr llvm::StringLiteral kStepsAttr = "gr.steps";
-/// What one member does at one time. Large operands of all_reduce take two steps a member, as in
-/// the reduce-scatter and all-gather of Thakur, Rabenseifner and Gropp, "Optimization of collective
-/// communication operations in MPICH" (2005): `reduce` combines part `member` of the flattened
-/// operands, `gather` joins the parts. All others take one: it reads the operands whole or, in
-/// reduce_scatter of large ones, the member's part.
+/// A step is the part of a collective that one member carries out at one time. Large operands of
+/// all_reduce take two steps a member, as in the reduce-scatter and all-gather of Thakur,
+/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005):
+/// `reduce` combines part `member` of the flattened operands, `gather` joins the parts. All others
+/// take one: it reads the operands whole or, in reduce_scatter of large ones, the member's part.
 struct CollectiveStep {
   unsigned member = 0;
   std::string suffix;  ///< behind the operation's name: "/0", "/0/reduce", "/0/gather"
@@ -41,17 +41,17 @@ std::vector<CollectiveStep> stepsOf(mlir::Operation* collective);
 /// The type of part `member` of an operand, for steps that cut.
 mlir::RankedTensorType partType(mlir::Operation* collective, unsigned member);
 
-/// Whether a step finds parts of this operand: they are cut where it is made. Of an input or a
-/// constant steps read all and cut it themselves.
+/// Returns whether a step finds parts of this operand: they are cut where it is made. Of an input
+/// or a constant steps read all and cut it themselves.
 bool isCutAtSource(mlir::Value operand);
 
 /// All parts of an operand, by member, at the builder's place.
 llvm::SmallVector<mlir::Value> buildParts(mlir::OpBuilder& builder, mlir::Location loc,
                                           mlir::Operation* collective, mlir::Value operand);
 
-/// What a step computes, at the builder's place: `inputs` are the operands, or parts of them where
-/// it finds those, or for a step that joins what the others made. Combines in the order of the
-/// operands, in kernels of up to 16 of them.
+/// Builds the computation of a step at the builder's place: `inputs` are the operands, or the parts
+/// of them that it finds, or, for a step that joins, the results of the other steps. Combines in
+/// the order of the operands, in kernels of up to 16 of them.
 mlir::Value buildStep(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* collective,
                       const CollectiveStep& step, mlir::ValueRange inputs);
 
@@ -70,11 +70,12 @@ mlir::Value buildReshape(mlir::OpBuilder& builder, mlir::Location loc, mlir::Val
 llvm::SmallVector<mlir::Value> buildEqualParts(mlir::OpBuilder& builder, mlir::Location loc,
                                                mlir::Value value, int64_t axis, int64_t count);
 
-/// What carries out collectives on devices, by their names: those with equal texts can be in one
-/// communicator, those without one in none.
+/// Maps a device's name to the library that carries out its collectives: devices with equal texts
+/// can be in one communicator, devices without a text in none.
 using CollectiveLibraries = std::map<std::string, std::string>;
 
-/// Whether libraries carry out such collectives: by the types of its operands and how they are cut.
+/// Returns whether libraries carry out such collectives: by the types of its operands and how they
+/// are cut.
 bool isCarried(mlir::Operation* collective);
 
 /// Replaces the placed collectives of `func` by operations with devices and ranks, and lists the

@@ -108,8 +108,8 @@ class StageCutter {
     return mlir::success();
   }
 
-  /// What changes from iteration to iteration crosses even where it is constant: the rest of a loop
-  /// is then the same for each of them.
+  /// A value that changes from iteration to iteration crosses even where it is constant: the rest
+  /// of a loop is then the same for each of them.
   static bool isLoopState(mlir::Operation* op, mlir::Value value) {
     auto loop = llvm::dyn_cast<ir::LoopOp>(op);
     return loop && (value == loop.getCondition() || value == loop.getBelow() ||

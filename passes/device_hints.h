@@ -1,6 +1,6 @@
-// Where the source model wants its operations to run. It lies in the location, beside the name of
-// the node: so every rewrite that keeps the name keeps it too, and none has to know of it. The
-// planner makes pins (pins.h) of it.
+// A device hint says where the source model wants an operation to run. It lies in the location,
+// beside the name of the node: so every rewrite that keeps the name keeps it too, and none has to
+// know of it. The planner makes pins (pins.h) of it.
 //
 //   loc(fused<[["pair", "gpu0", ""]]>["conv1"])
 #ifndef GRAPHRUN_PASSES_DEVICE_HINTS_H_

@@ -204,7 +204,8 @@ class Einsum {
     return true;
   }
 
-  /// Where a term has a label twice, only the places count at which both positions are equal.
+  /// Keeps only the diagonal where a term has a label twice: the elements at which both indices are
+  /// equal.
   void takeDiagonals(Term& term) {
     for (size_t i = 0; i < term.labels.size(); ++i) {
       for (size_t j = term.labels.size(); j-- > i + 1;) {

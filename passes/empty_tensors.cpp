@@ -14,7 +14,7 @@ bool isEmpty(mlir::Value value) {
   return type && type.hasStaticShape() && type.getNumElements() == 0;
 }
 
-/// What reads a result without elements reads a constant.
+/// A user of a result without elements reads a constant in its place.
 struct EmptyResult : mlir::RewritePattern {
   explicit EmptyResult(mlir::MLIRContext* context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/3, context) {}
@@ -38,8 +38,7 @@ struct EmptyResult : mlir::RewritePattern {
   }
 };
 
-/// What a reduction is before it has read an element, as the CPU's kernels start; null for an
-/// unknown kind.
+/// Returns the initial value of a reduction, as the CPU's kernels start; null for an unknown kind.
 mlir::TypedAttr startOf(llvm::StringRef kind, mlir::Type element) {
   bool most = kind == "max";
   if (auto type = llvm::dyn_cast<mlir::FloatType>(element)) {

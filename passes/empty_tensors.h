@@ -1,4 +1,4 @@
-// What tensors without elements make of operations.
+// These patterns simplify operations on tensors without elements.
 #ifndef GRAPHRUN_PASSES_EMPTY_TENSORS_H_
 #define GRAPHRUN_PASSES_EMPTY_TENSORS_H_
 

@@ -126,7 +126,7 @@ std::optional<Affine> affineOf(ir::BatchNormOp op, size_t channels) {
   return affine;
 }
 
-/// What `op` does to its operand `x`, when that is a scale and shift along dim `axis`.
+/// Returns the scale and shift along dim `axis` that `op` applies to its operand `x`, if it is one.
 std::optional<Affine> affineOf(mlir::Operation* op, mlir::Value x, size_t axis, size_t channels) {
   size_t rank = llvm::cast<mlir::ShapedType>(x.getType()).getRank();
   if (auto norm = llvm::dyn_cast<ir::BatchNormOp>(op)) {

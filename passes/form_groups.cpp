@@ -100,8 +100,8 @@ class GroupFinder {
     }
   }
 
-  /// What makes floats of the bytes that `user` adds to `chain`, where nothing else reads those
-  /// floats: the addition can read the bytes.
+  /// Returns the operations that make floats of the bytes that `user` adds to `chain`, where
+  /// nothing else reads those floats: the addition can read the bytes.
   llvm::SmallVector<mlir::Operation*> dequantizationBeside(mlir::Operation* user, mlir::Value chain,
                                                            const Place& place) const {
     auto add = llvm::dyn_cast<ir::AddOp>(user);

@@ -42,7 +42,7 @@ struct Operands {
   llvm::SetVector<mlir::Operation*> constants;
 };
 
-/// Where each value comes from that the members use and do not make.
+/// Returns where each value comes from that the members use and do not make.
 Operands operandsOf(const GroupPlan& plan) {
   llvm::SmallPtrSet<mlir::Operation*, 8> members(plan.members.begin(), plan.members.end());
   Operands operands;

@@ -1,4 +1,4 @@
-// Which operations may join a group: the rules that every device can honour.
+// These rules, which every device can honour, say which operations may join a group.
 #ifndef GRAPHRUN_PASSES_GROUP_RULES_H_
 #define GRAPHRUN_PASSES_GROUP_RULES_H_
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMaxListDepth = 4;
 constexpr size_t kMaxLength = 1 << 16;
 
-/// What the names of the tensors say of a list.
+/// A tree holds the structure of a list, as the names of its tensors tell it.
 struct Tree {
   std::map<size_t, Tree> elements;
   const InputShape* tensor = nullptr;

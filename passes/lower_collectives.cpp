@@ -18,7 +18,7 @@ namespace graphrun::passes {
 
 namespace {
 
-/// Where and when an operation runs, and what it is called.
+/// A DevicePlace says where and when an operation runs, and what it is called.
 struct DevicePlace {
   mlir::StringAttr name;
   ir::DeviceAttr device;
@@ -115,7 +115,7 @@ class CollectiveLowering {
     return members;
   }
 
-  /// Whether all steps are on one device.
+  /// Returns whether all steps are on one device.
   bool areTogether() const {
     return llvm::all_of(places_,
                         [&](const DevicePlace& p) { return p.device == places_[0].device; });
@@ -268,7 +268,7 @@ mlir::Value CollectiveLowering::partOf(mlir::Value operand, unsigned member) {
   return found->second[member];
 }
 
-/// Whether each device can take its members' part by one gr.collective_member.
+/// Returns whether each device can take its members' part by one gr.collective_member.
 bool CollectiveLowering::canCommunicate(const Members& members) const {
   // A member's steps on two devices: its result is not where its part is combined.
   bool isWhole = llvm::all_of(llvm::zip(steps_, places_), [&](auto pair) {
@@ -289,7 +289,7 @@ bool CollectiveLowering::hasOneLibrary(const Members& members) const {
          llvm::all_of(members, [&](const auto& entry) { return textOf(entry.first) == text; });
 }
 
-/// Where parts have an order: whether devices have equally many members, next to each other.
+/// Returns whether devices have equally many members, next to each other.
 bool CollectiveLowering::keepsOrder(const Members& members) const {
   return llvm::isa<ir::AllReduceOp>(op_) || llvm::all_of(members, [&](const auto& entry) {
            return entry.second.size() == members.front().second.size() &&
@@ -343,8 +343,8 @@ Values CollectiveLowering::lowerToMembers(const Members& members) {
   return results;
 }
 
-/// What the device has of the collective when `value` is its own. Dims of 1 before the axis do not
-/// change where elements are.
+/// Builds the device's part of the collective, with `value` as its own operand. Dims of 1 before
+/// the axis do not change where elements are.
 mlir::Value CollectiveLowering::buildMember(mlir::Location loc, mlir::Value value,
                                             int64_t communicator, int64_t devices) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());

@@ -29,8 +29,8 @@ bool isProduct(mlir::Operation* op) {
   return llvm::isa<ir::ConvOp, ir::MatMulOp>(op) && llvm::all_of(op->getOperandTypes(), isF32);
 }
 
-/// What stands between products and loses no more by rounding than they do. Sums of many elements
-/// (normalisations, other reductions) are none of it.
+/// Returns whether `op` may lie between products, because it loses no more by rounding than they
+/// do. Sums of many elements (normalisations, other reductions) are none of it.
 bool canLieBetween(mlir::Operation* op) {
   return isGlobalPool(op) || op->hasTrait<ir::IsElementwise>() || ir::isView(op) ||
          llvm::isa<ir::TransposeOp, ir::SliceOp, ir::SplitOp, ir::ConcatOp, ir::ExpandOp,

@@ -79,7 +79,7 @@ bool onlyMoves(mlir::Operation* op) {
   return ir::isView(op) || llvm::isa<ir::MaxPoolOp, ir::TransposeOp, ir::SliceOp>(op);
 }
 
-/// What was dequantised and is quantised again as it was needs neither, whatever moved it
+/// A value that was dequantised and is quantised again as it was needs neither, whatever moved it
 /// meanwhile.
 struct SkipFloats : mlir::OpRewritePattern<ir::CastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -137,7 +137,7 @@ std::optional<ByteProduct> byteProduct(mlir::Value input, mlir::Value weights,
                   : std::nullopt;
 }
 
-/// Where a product and what makes floats of its operands begin.
+/// Returns where a product and what makes floats of its operands begin.
 llvm::SmallVector<mlir::Value> endsOf(const ByteProduct& product, mlir::Value bias) {
   llvm::SmallVector<mlir::Value> ends = {product.input.integers, product.weights.integers};
   if (bias) {
@@ -153,7 +153,7 @@ mlir::RankedTensorType channelsType(int64_t channels, int64_t rank, mlir::Type e
   return mlir::RankedTensorType::get(dims, element);
 }
 
-/// What the sums of channel `c` count.
+/// Returns the scale of the sums of channel `c`: the number for which a sum of 1 stands.
 double unitOf(const ByteProduct& product, size_t c) {
   return product.weights.scales[product.weights.isUniform() ? 0 : c] * product.input.scales[0];
 }
@@ -170,8 +170,8 @@ bool isOfUnits(const ByteProduct& product, llvm::ArrayRef<double> bias) {
   return true;
 }
 
-/// What is added to the sums of each channel: `bias` in their units, less what the input's zero
-/// point adds. Nothing where it is beyond i32.
+/// Returns the addend to the sums of each channel: `bias` in their units, less the contribution of
+/// the input's zero point. Nothing where it is beyond i32.
 std::optional<std::vector<int32_t>> offsetsOf(const ByteProduct& product,
                                               llvm::ArrayRef<int64_t> weightSums,
                                               llvm::ArrayRef<double> bias) {

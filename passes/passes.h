@@ -32,9 +32,9 @@ llvm::StringSet<> operationNames(mlir::func::FuncOp func);
 inline constexpr llvm::StringLiteral kFoldedAttr = "gr.folded";
 /// Names of the source model's nodes of which `func` has no operation; ascending.
 std::vector<std::string> foldedNames(mlir::func::FuncOp func);
-/// Whether one of them matches a shell pattern.
+/// Returns whether one of them matches a shell pattern.
 bool isFolded(mlir::func::FuncOp func, const std::string& glob);
-/// What is told of those that match it.
+/// Returns the words of messages about the folded nodes that match it.
 std::string foldedText(const std::string& glob);
 /// Adds to them those of `names` that no operation of `func` has.
 void noteFolded(mlir::func::FuncOp func, const llvm::StringSet<>& names);

@@ -28,7 +28,8 @@ Pin pinOf(mlir::Operation* op);
 /// Gives `op` this pin in place of its own; without one it has none.
 void setPin(mlir::Operation* op, Pin pin);
 
-/// Where operations must run that are to become one, as far as one of them is pinned.
+/// A Place collects the devices where operations that are to become one must run, as far as one of
+/// them is pinned.
 class Place {
  public:
   /// `op` is not pinned elsewhere.

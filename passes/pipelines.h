@@ -12,11 +12,11 @@ namespace graphrun::passes {
 /// in a file, and become one behind pins (pins.h), which tell them apart.
 enum class Twins { kKept, kMerged };
 
-/// What makes a graph smaller and faster on any device: types, folding, identities, normalisations.
-/// Run after import, and again after specialisation.
+/// Builds the pipeline that makes a graph smaller and faster on any device: types, folding,
+/// identities, normalisations. Run after import, and again after specialisation.
 void buildSimplifyPipeline(mlir::OpPassManager& manager, Twins twins);
 
-/// What a user chooses of how operations are computed.
+/// GroupOptions hold the user's choice of how operations are computed.
 struct GroupOptions {
   bool fusion = true;  ///< false: no groups
   runtime::Precision precision = runtime::Precision::kF32;

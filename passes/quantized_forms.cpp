@@ -106,7 +106,7 @@ std::optional<double> scalarOf(mlir::Value value) {
   return isOne ? numberOf(outsideGroup(value)) : std::nullopt;
 }
 
-/// What a value is in the block of the groups: their operands and what they yield.
+/// Returns the value that a group yields as `value`, or `value` itself where no group makes it.
 mlir::Value behindGroups(mlir::Value value) {
   value = outsideGroup(value);
   auto group = value.getDefiningOp<ir::GroupOp>();

@@ -1,5 +1,5 @@
-// What quantised models spell out: bytes as floats (DequantizeLinear), floats as bytes
-// (QuantizeLinear).
+// These matchers recognise how quantised models spell out bytes as floats (DequantizeLinear) and
+// floats as bytes (QuantizeLinear).
 #ifndef GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
 #define GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
 

@@ -13,7 +13,7 @@ namespace {
 using mlir::LogicalResult;
 using mlir::PatternRewriter;
 
-/// What is added to hide a key: in f32 its weight is then 0, whatever the other scores.
+/// This number is added to hide a key: in f32 its weight is then 0, whatever the other scores.
 constexpr double kHidden = -1e4;
 /// From here on adding is as good as replacing: no score changes such a number.
 constexpr double kAbsorbs = -1e30;
@@ -119,13 +119,13 @@ class ScoreReader {
     return scaled.value == scores || scaled.value.hasOneUse() ? scaled.value : mlir::Value();
   }
 
-  /// What is under a condition: nothing but the product.
+  /// Matches the operand of a condition: nothing but the product.
   bool readUnderCondition(mlir::Value scores) {
     mlir::Value inner = withoutScale(scores);
     return inner && readProduct(inner);
   }
 
-  /// What is under a mask: no other mask, or one would stand for two.
+  /// Matches the operand of a mask: no other mask, or one would stand for two.
   bool readUnderMask(mlir::Value scores) {
     mlir::Value inner = withoutScale(scores);
     return inner && (readProduct(inner) || (readWhere(inner) && form_.hidden <= kAbsorbs));

@@ -1,5 +1,5 @@
-// What spelled-out forms of larger operations are made of: products, sums and constants in any
-// order. Internal to the pass gr-raise-ops.
+// These matchers find the parts of spelled-out forms of larger operations: products, sums and
+// constants in any order. Internal to the pass gr-raise-ops.
 #ifndef GRAPHRUN_PASSES_RAISE_PATTERNS_H_
 #define GRAPHRUN_PASSES_RAISE_PATTERNS_H_
 

@@ -31,9 +31,9 @@ std::optional<int64_t> constantElement(mlir::Value value) {
   return element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue();
 }
 
-/// Whether what is resolved will run. Of what never does only types are wanted: operations that
-/// fail in it are passed over, and where nothing decides between branches, types that hold for both
-/// do.
+/// Runs says whether the operations that are resolved will run. Operations that never run are
+/// resolved only for their types: those that fail are passed over, and where nothing decides
+/// between branches, the types are those that hold for both.
 enum class Runs { kOnce, kNever };
 
 class Resolver {
@@ -244,9 +244,9 @@ class Resolver {
     inferUnrun(body);
   }
 
-  /// What no iteration has collected: no element of a type that is as large as is known. Dims that
-  /// only an iteration would tell are 0, or absent where it would tell even their number, as in
-  /// ONNX Runtime.
+  /// Builds the collected values of a loop without iterations: a tensor without elements, whose
+  /// type is as large as is known. Dims that only an iteration would tell are 0, or absent where it
+  /// would tell even their number, as in ONNX Runtime.
   mlir::Value nothingCollected(ir::LoopOp op, mlir::Type type) {
     if (type == ir::placeholderType(op.getContext()) || ir::isSequence(type)) {
       op.emitOpError() << "runs no iteration, and the type " << type

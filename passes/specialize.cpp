@@ -18,7 +18,7 @@ namespace {
 /// Folding may make a dim known that inference alone does not; each round makes at least one known.
 constexpr int kMaxRounds = 64;
 
-/// Where a symbol got its number.
+/// A binding says where a symbol got its number.
 struct Binding {
   int64_t value;
   std::string where;

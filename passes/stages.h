@@ -11,15 +11,15 @@
 
 namespace graphrun::passes {
 
-/// What a specialised graph is cut into, so that all that runs has static shapes.
+/// A specialised graph is cut into stages, so that all that runs has static shapes.
 struct Stages {
   /// Inputs whose elements decide shapes: give them to `specialize` with their elements, and cut
   /// again. When there are any, nothing was cut.
   std::vector<std::string> neededInputs;
-  /// What is left to do when the graph has run: one function, to be specialised with the shapes of
-  /// its inputs, and with the elements of some. Null when the graph was whole.
+  /// The remainder is done when the graph has run: one function, to be specialised with the shapes
+  /// of its inputs, and with the elements of some. Null when the graph was whole.
   mlir::OwningOpRef<mlir::ModuleOp> rest;
-  /// Where the inputs of `rest` come from, by name: an output of the graph, or an input of it.
+  /// The inputs of `rest` come from these, by name: an output of the graph, or an input of it.
   std::vector<std::string> restInputs;
 };
 

@@ -8,7 +8,7 @@
 namespace graphrun::passes {
 namespace {
 
-/// What `gr.edges` holds for each edge.
+/// `gr.edges` holds these attributes for each edge.
 constexpr llvm::StringLiteral kId = "id", kName = "name", kSource = "source", kTarget = "target",
                               kType = "type";
 
@@ -138,7 +138,8 @@ class Checker {
     return llvm::isa<ir::CollectiveMemberOp>(op) || (receive && !sent_[receive.getEdge()]);
   }
 
-  /// What a device waits at, where that is its part in a collective of this communicator.
+  /// Returns the operation at which a device waits, where it is the device's part in a collective
+  /// of this communicator.
   ir::CollectiveMemberOp waitingIn(const std::string& device, int64_t communicator) const {
     auto found = at_.find(device);
     auto member = found == at_.end() || found->second == nullptr

@@ -58,8 +58,8 @@ std::optional<double> numberOf(mlir::ElementsAttr value);
 mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values,
                               llvm::StringRef name);
 
-/// How far rounding to nearest moves a number at most, relative to it: half a unit in the last
-/// place. 0 for other types than those of floating point.
+/// Returns how far rounding to nearest moves a number at most, relative to it: half a unit in the
+/// last place. 0 for other types than those of floating point.
 double roundoffOf(mlir::Type element);
 
 /// Rounding `value` to `element` moves it no further than that: it is 0, of the normal range, or a

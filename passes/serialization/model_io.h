@@ -40,7 +40,7 @@ class WeightTable {
   absl::StatusOr<uint32_t> add(mlir::ElementsAttr value, llvm::StringRef label);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  /// What the elements of weights of strings are indices into; each once.
+  /// The elements of weights of strings are indices into these strings; each is there once.
   const std::vector<std::string>& strings() const { return strings_; }
 
  private:
@@ -59,7 +59,7 @@ class WeightTable {
 absl::StatusOr<flatbuffers::Offset<format::Graph>> exportGraph(
     mlir::func::FuncOp func, flatbuffers::FlatBufferBuilder& builder, WeightTable& weights);
 
-/// Where importGraph gets the weights of a file.
+/// importGraph gets the weights of a file from this view.
 struct WeightSourceView {
   struct Weight {
     std::string name;
@@ -70,7 +70,7 @@ struct WeightSourceView {
   size_t count = 0;
   /// Weight `index`, which is below `count`.
   std::function<absl::StatusOr<Weight>(uint32_t index)> get;
-  /// What weights of strings refer to; null: there are none.
+  /// The elements of weights of strings refer to these strings; null: there are none.
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* strings = nullptr;
   /// Keeps the spans valid; released with the MLIR context.
   std::shared_ptr<const void> owner;
