@@ -37,7 +37,8 @@ void forWorks(const CostGraph& graph, const Visit& visit) {
   }
 }
 
-/// Of the search for prices: rounds, and nodes times classes looked at in all.
+/// The search for prices takes at most so many rounds, and looks at so many nodes times classes in
+/// all.
 constexpr size_t kPriceRounds = 100;
 constexpr size_t kPriceWork = 10'000'000;
 constexpr double kRounding = 1e-9;
@@ -185,8 +186,8 @@ DeviceClasses classesOf(const PlacementProblem& problem) {
   return result;
 }
 
-/// What all nodes take when each lane of pool p costs price[p], each node where it is cheapest;
-/// `use` is set to the time that each pool is then in use.
+/// Returns the time of all nodes when each lane of pool p costs price[p], each node where it is
+/// cheapest; `use` is set to the time that each pool is then in use.
 double cheapestWork(const PlacementProblem& problem, const DeviceClasses& all,
                     const std::vector<double>& price, std::vector<double>& use) {
   const std::vector<DeviceClass>& classes = all.classes;

@@ -1,4 +1,4 @@
-// What no placement can be better than.
+// Lower bounds: no placement can be better than these.
 #ifndef GRAPHRUN_PLACEMENT_BOUNDS_LOWER_BOUNDS_H_
 #define GRAPHRUN_PLACEMENT_BOUNDS_LOWER_BOUNDS_H_
 

@@ -44,7 +44,7 @@ struct DeviceSpec {
   /// Memory limit; 0: none given.
   int64_t memoryBytes = 0;
   std::string memorySource;  // who gave it: "cluster.yaml:12", for messages
-  /// How much it is wanted: placement counts its time 1/weight times.
+  /// The weight says how much the device is wanted: placement counts its time 1/weight times.
   double weight = 1;
   /// Without cores: threads to assume; 0: unknown, counted as one.
   int threads = 0;
@@ -79,7 +79,7 @@ struct Device {
   bool oneCall = false;
   /// Nodes that run at the same time; 0: any number.
   int lanes = 1;
-  /// What carries out collectives between devices with equal texts; "": nothing.
+  /// Devices with equal texts have a common library for collectives; "": none.
   std::string library;
 };
 
@@ -143,7 +143,7 @@ struct LinkModel {
 
   bool operator==(const LinkModel&) const = default;
   LinkLine small() const { return {latencyNs, bytesPerSecond}; }
-  /// That of transfers of so many bytes.
+  /// Returns the line for transfers of so many bytes.
   LinkLine lineOf(int64_t bytes) const {
     return large.has_value() && bytes >= large->fromBytes ? large->line : small();
   }
@@ -158,8 +158,9 @@ struct LinkModel {
 /// The model of a link where nothing is given or measured.
 LinkModel defaultLink(LinkKind kind);
 
-/// What a step takes beside what devices and links do, where so many workers outside the client's
-/// process take part: by the bytes that the client's process hands out to them.
+/// A StepStart is the time that a step takes beside what devices and links do, where so many
+/// workers outside the client's process take part: by the bytes that the client's process hands out
+/// to them.
 struct StepStart {
   int workers = 1;
   LinkModel start;
@@ -185,13 +186,13 @@ struct LinkOverride {
   double readNsPerByte = 0;  // see LinkModel
   double sendNsPerByte = 0;
 
-  /// Whether it is for what goes from one end to the other.
+  /// Returns whether it is for what goes from one end to the other.
   bool isFor(int fromWorker, absl::string_view fromKind, int toWorker,
              absl::string_view toKind) const;
 };
 
-/// What workers of one machine, or the client with kClient, have in common towards all others: in
-/// each direction all their transfers together take no less than their bytes at this rate.
+/// Workers of one machine, or the client with kClient, share an interface to all others: in each
+/// direction all their transfers together take no less than their bytes at this rate.
 struct Interface {
   std::vector<int> workers;
   double bytesPerSecond = 0;
@@ -204,12 +205,13 @@ struct Crowd {
   double share = 0;
 };
 
-/// What the client's process computes for each of many steps that follow each other: it hands out
-/// inputs, takes outputs, and starts and ends steps, whatever devices do meanwhile.
+/// ClientWork is the time for which the client's process computes for each of many steps that
+/// follow each other: it hands out inputs, takes outputs, and starts and ends steps, whatever
+/// devices do meanwhile.
 struct ClientWork {
   /// Those on its machine, whose devices may have its cores.
   std::vector<int> workers;
-  /// Of its machine, that its threads may use.
+  /// The number of cores of its machine that its threads may use.
   int cores = 1;
   /// CPU time by what takes part, ascending in workers; the bytes are those that it hands out or
   /// gets. Nothing: it is taken for nothing.
@@ -243,7 +245,7 @@ struct Cluster {
   std::vector<Interface> interfaces;
   /// Each worker is in one at most; in none where nothing is known, which is taken for nothing.
   std::vector<Crowd> crowds;
-  /// What is known of it, ascending in workers; nothing: it is taken to cost nothing.
+  /// The known times, ascending in workers; without any, starting a step is taken to cost nothing.
   std::vector<StepStart> stepStarts;
   ClientWork client;
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.
@@ -256,13 +258,13 @@ struct Cluster {
   /// the whole device itself, which then uses fewer threads.
   int runnerOf(int device) const;
 
-  /// What a device's name, or a pattern of such, stands for: with one worker a device may be called
-  /// without it, "cuda:0".
+  /// Returns the full name for a device's name or a pattern of such: with one worker a device may
+  /// be called without it, "cuda:0".
   std::string fullName(absl::string_view device) const;
   /// Index of the worker or device of this name, nothing if there is none.
   std::optional<int> findWorker(absl::string_view name) const;
   std::optional<int> findDevice(absl::string_view name) const;
-  /// Whether a worker is, or runs in, the process that the user started; it may be kClient.
+  /// Returns whether a worker is, or runs in, the process that the user started; it may be kClient.
   bool isInClient(int worker) const;
   /// Index of the worker at an end of a link, or kClient by its name.
   std::optional<int> findEndpoint(absl::string_view name) const;

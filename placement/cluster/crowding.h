@@ -1,4 +1,4 @@
-// What devices of one machine that compute at the same time take longer for each other.
+// Devices of one machine that compute at the same time slow each other down by crowding.
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_CROWDING_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_CROWDING_H_
 
@@ -11,16 +11,16 @@
 
 namespace graphrun::placement {
 
-/// What Cluster::crowds say of placements. CPU devices of a machine share its memory and its last
-/// cache: while another one computes, each takes longer by some share. That stretches all that
-/// happens meanwhile alike, so that a step needs no more than the sums of what devices do to tell
-/// by how much: where somebody computes at any time, that is the sum less the step in which several
-/// do, each beyond the first counted. Immutable.
+/// Crowding evaluates Cluster::crowds for placements. CPU devices of a machine share its memory and
+/// its last cache: while another one computes, each takes longer by some share. That stretches all
+/// that happens meanwhile alike, so that a step needs no more than the sums of what devices do to
+/// tell by how much: where somebody computes at any time, that is the sum less the step in which
+/// several do, each beyond the first counted. Immutable.
 class Crowding {
  public:
   explicit Crowding(const Cluster& cluster);
 
-  /// Whether nothing is known: then it takes nothing.
+  /// Returns whether nothing is known: then it takes nothing.
   bool empty() const { return shares_.empty(); }
   /// Machines of which something is known.
   int machines() const { return static_cast<int>(shares_.size()); }

@@ -1,4 +1,4 @@
-// What one device can do per second: the numbers behind the roofline.
+// A device model holds the rates of one device: the numbers behind the roofline.
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_DEVICE_MODEL_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_DEVICE_MODEL_H_
 

@@ -27,7 +27,7 @@ struct LinkInfo {
 struct InterfaceSide {
   double bytesPerSecond = 1;
 
-  /// How long a transfer has it, rounded up.
+  /// Returns how long a transfer has it, rounded up.
   int64_t nanos(int64_t bytes) const { return LinkLine{0, bytesPerSecond}.nanos(bytes); }
 };
 
@@ -44,7 +44,7 @@ class LinkTable {
   }
   const std::vector<LinkInfo>& links() const { return links_; }
   const LinkInfo& link(int id) const { return links_[static_cast<size_t>(id)]; }
-  /// What a transfer takes that waits for nothing.
+  /// Returns the time of a transfer that waits for nothing.
   int64_t nanos(int id, int64_t bytes) const {
     const LinkInfo& by = link(id);
     int64_t ns = by.model.transferNs(bytes);
@@ -53,10 +53,11 @@ class LinkTable {
     }
     return ns;
   }
-  /// Whether LinkModel::readNsPerByte, or sendNsPerByte, of some link is not 0.
+  /// Returns whether LinkModel::readNsPerByte, or sendNsPerByte, of some link is not 0.
   bool readsTakeTime() const { return readsTakeTime_; }
   bool sendsTakeTime() const { return sendsTakeTime_; }
-  /// What so many bytes cost the node that sends them, or the first to read them there.
+  /// Returns the time that so many bytes cost the node that sends them, or the first to read them
+  /// there.
   int64_t sendNs(int id, int64_t bytes) const {
     return std::llround(link(id).model.sendNsPerByte * static_cast<double>(bytes));
   }

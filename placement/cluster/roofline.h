@@ -8,7 +8,7 @@
 
 namespace graphrun::placement {
 
-/// What one execution of an operation does.
+/// OpWork is the amount of work in one execution of an operation.
 struct OpWork {
   /// Arithmetic operations; a multiply-add counts as two.
   int64_t flops = 0;
@@ -16,7 +16,7 @@ struct OpWork {
   int64_t bytesWritten = 0;
   OpClass opClass = OpClass::kOther;
   runtime::ElementType type = runtime::ElementType::kInvalid;
-  /// Of a sequence, each of which needs the one before: a recurrent layer's.
+  /// The number of steps of a sequence, each of which needs the one before: a recurrent layer's.
   int64_t steps = 1;
 };
 

@@ -6,7 +6,7 @@
 
 namespace graphrun::placement {
 
-/// What a link that was measured in few runs of one session is taken for: as measured, but so many
+/// Limits a link that was measured in few runs of one session: it is taken as measured, but so many
 /// times as slow as usual at most. A machine that was busy then would make the link look too slow
 /// to use again, and so never be found out.
 LinkModel atMostSoSlow(LinkModel measured, const LinkModel& usual);

@@ -358,7 +358,7 @@ class Rules {
     problems_.push_back(std::move(text));
     ofOption_ = ofOption_ || absl::StartsWith(rule.source, "--");
   }
-  /// What keeps off a device keeps off its parts.
+  /// A rule for a device also holds for its parts.
   bool matches(const PinRule& rule, const Device& device) const {
     return runtime::matchesGlob(rule.device, device.name) ||
            runtime::matchesGlob(cluster_.fullName(rule.device), device.name) ||

@@ -29,7 +29,7 @@ struct CostNode {
   std::string kind;
   /// ns on each device of the cluster, kUnsupported where it cannot run.
   std::vector<int64_t> timeNs;
-  /// Where the times come from, on each device; empty: they were given.
+  /// The source of the times on each device; empty: they were given.
   std::vector<CostSource> sources;
   /// Why it cannot run there, for each device with kUnsupported: (device, reason).
   std::vector<std::pair<int, std::string>> unsupported;
@@ -41,7 +41,7 @@ struct CostNode {
   /// For reports: arithmetic operations, and bytes read and written.
   int64_t flops = 0;
   int64_t bytesTouched = 0;
-  /// Of training's way back: contiguous placements may cut it as they like.
+  /// True for nodes of training's backward pass: contiguous placements may cut it as they like.
   bool backward = false;
 
   // Filled by CostGraph::finish.
@@ -53,7 +53,8 @@ struct CostNode {
   std::vector<int> inputs;
   std::vector<int> outputs;
 
-  /// Whether it takes its time wherever it is: no other node may do its work, nor a library.
+  /// Returns whether it takes its time wherever it is: no other node may do its work, nor a
+  /// library.
   bool isOwn() const { return shared < 0 && meeting < 0; }
   bool supports(int device) const { return timeNs[static_cast<size_t>(device)] != kUnsupported; }
   /// The reason given for `device`, "not supported" without one.
@@ -112,7 +113,7 @@ struct Meeting {
   int rounds = 1;     // of the ring that each byte goes round: 2 to combine and hand out
   /// Only if the members of each device follow each other, as many on each.
   bool ordered = false;
-  /// What was measured of it between two devices, three …: ns by device, -1 where nothing was.
+  /// Measured times between two devices, three …: ns by device, -1 where nothing was measured.
   /// Empty: nowhere.
   std::vector<std::vector<int64_t>> measuredNs;
 };
@@ -164,7 +165,7 @@ struct CostGraph {
 
   /// Takes back what the rules of `source` forbid.
   void dropForbids(absl::string_view source);
-  /// Whether the device can run the node, were nothing forbidden.
+  /// Returns whether the device can run the node, were nothing forbidden.
   bool supportsWithoutForbids(int node, int device) const;
 
   /// Nodes that the rule is for, by their own names or their members', or a part of such a name

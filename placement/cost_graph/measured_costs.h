@@ -1,4 +1,4 @@
-// What operations took on one kind of device, and what that says of others.
+// Times that were measured of operations on one kind of device also say something of other kinds.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_MEASURED_COSTS_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_MEASURED_COSTS_H_
 
@@ -12,7 +12,7 @@
 
 namespace graphrun::placement {
 
-/// Where a time comes from.
+/// A CostSource says where a time comes from.
 enum class CostSource : uint8_t {
   kMeasured,      ///< this very operation was measured
   kInterpolated,  ///< between operations of its family that were
@@ -39,7 +39,7 @@ class MeasuredCosts {
   struct Estimate {
     int64_t ns = 0;
     CostSource source = CostSource::kEstimated;
-    /// Of the operation itself if it was measured, else null.
+    /// The measurement of the operation itself, if there is one, else null.
     const MeasuredOp* measured = nullptr;
   };
 

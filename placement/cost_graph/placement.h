@@ -34,7 +34,7 @@ struct Placement {
   }
 };
 
-/// Where the nodes of a placement are.
+/// PlacedBy tells the device and rank of each node of a placement.
 struct PlacedBy {
   const Placement& placement;
   int device(int node) const { return placement.device[static_cast<size_t>(node)]; }

@@ -1,4 +1,4 @@
-// Which nodes could run next, while a topological order is made.
+// ReadyNodes tells which nodes could run next, while a topological order is made.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_READY_NODES_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_READY_NODES_H_
 

@@ -10,7 +10,7 @@
 
 namespace graphrun::placement {
 
-/// What a device that runs these nodes, each named once, holds of weights.
+/// Returns the bytes of weights on a device that runs these nodes, each named once.
 int64_t weightBytesOf(const CostGraph& graph, absl::Span<const int> nodes);
 
 /// The same by device, while nodes come and go. Keeps a reference to the graph. One thread.
@@ -19,7 +19,7 @@ class SharedWeightCounts {
   SharedWeightCounts(const CostGraph& graph, size_t devices)
       : graph_(graph), devices_(devices), readers_(graph.sharedWeights.size() * devices, 0) {}
 
-  /// What the device holds more with the node, which is not there yet.
+  /// Returns the bytes that the device holds more with the node, which is not there yet.
   int64_t addedBytes(int node, int device) const;
   void add(int node, int device);
   void remove(int node, int device);

@@ -60,7 +60,7 @@ class Explainer {
     }
   }
 
-  /// Where the node's time comes from; counts it.
+  /// Returns where the node's time comes from; counts it.
   std::string sourceOf(int n) {
     const CostNode& node = graph_.node(n);
     auto device = static_cast<size_t>(deviceOf(n));

@@ -109,7 +109,8 @@ struct NodePlace {
   std::string source;  // of its time: costSourceName, "given" in a cost graph that says none
 };
 
-/// What the model's own annotations ask for under one name, and what came of it.
+/// An AnnotationReport says what the model's own annotations ask for under one name, and what came
+/// of it.
 struct AnnotationReport {
   std::string configuration;  // of the model's devices; "": a layer
   std::string name;           // of the device or layer, in the model's words
@@ -119,7 +120,7 @@ struct AnnotationReport {
   bool ignored = false;       // the nodes were placed as if it were not there
 };
 
-/// What CPU devices with so many parts would do for the step.
+/// A SplitReport predicts the step with CPU devices in so many parts.
 struct SplitReport {
   std::vector<std::string> devices;  // that can be split
   int parts = 0;

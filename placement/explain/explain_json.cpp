@@ -113,7 +113,7 @@ OrderedJson listOf(const std::vector<T>& items) {
   return list;
 }
 
-/// What a picture needs beside the reports.
+/// Adds the details that a picture needs beside the reports.
 void addDetails(const Explanation& explanation, OrderedJson& json) {
   json["tensors"] = listOf(explanation.tensors);
   json["links"] = listOf(explanation.links);

@@ -91,7 +91,7 @@ std::string Chooser::constraintOf(int node) const {
   return absl::StrJoin(parts, "; ");
 }
 
-/// Of the first node of the unit that `device` cannot run; "" if it can run all of them.
+/// Returns why `device` cannot run the first such node of the unit; "" if it can run all of them.
 std::string Chooser::whyNotSupported(const Unit& unit, int node, int device) const {
   for (int member : unit.nodes) {
     const CostNode& cost = graph_.node(member);

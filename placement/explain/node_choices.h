@@ -1,4 +1,4 @@
-// Where nodes could be instead, and what the prediction would then be.
+// Node choices tell where nodes could be instead, and what the prediction would then be.
 #ifndef GRAPHRUN_PLACEMENT_EXPLAIN_NODE_CHOICES_H_
 #define GRAPHRUN_PLACEMENT_EXPLAIN_NODE_CHOICES_H_
 
@@ -19,8 +19,8 @@ struct NodeChoice {
   std::string device;
   bool here = false;
   std::optional<int64_t> timeNs;  // of the node; nothing: not supported
-  /// What the simulator gives for the objective with the node, and what is colocated with it, on
-  /// this device, and all else kept; nothing: it cannot be there.
+  /// The simulator's objective with the node, and all that is colocated with it, on this device,
+  /// and all else kept; nothing: it cannot be there.
   std::optional<int64_t> objectiveNs;
   std::string why;  // why not: not supported, pinned elsewhere, memory; "" if it could
 };

@@ -13,14 +13,14 @@
 
 namespace graphrun::placement {
 
-/// What the user says beside the file.
+/// CostFileOptions hold the user's choices beside the file.
 struct CostFileOptions {
   /// STG files say nothing of processors; 0: not given.
   int64_t devices = 0;
   /// Nothing: what the file or its format asks for.
   std::optional<Objective> objective;
   bool contiguous = false;
-  /// Of which the file's devices are one: by their names, and accelerators of the first that has
+  /// The file's devices are of these kinds: by their names, and accelerators of the first that has
   /// memory of its own.
   std::vector<DeviceKind> kinds;
 };
@@ -32,11 +32,11 @@ struct CostFile {
   Cluster cluster;
   Objective objective = Objective::kLatency;
   bool contiguous = false;
-  /// Of the times in the file, and how many ns one is inside. Times are rounded to ns.
+  /// The unit of the times in the file, and how many ns one is inside. Times are rounded to ns.
   std::string unit = "ns";
   int64_t nsPerUnit = 1;
 
-  /// Of this file's graph and cluster; see PlacementProblem::create.
+  /// Makes the problem of this file's graph and cluster; see PlacementProblem::create.
   absl::StatusOr<PlacementProblem> problem() const;
 };
 

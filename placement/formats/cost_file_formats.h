@@ -9,9 +9,9 @@ namespace graphrun::placement {
 
 /// More devices than any cluster has: what is beyond is a mistake.
 inline constexpr int64_t kMostDevices = 1024;
-/// Of nodes times devices, each of which takes 8 bytes.
+/// The most times that a file may hold: nodes times devices, each of which takes 8 bytes.
 inline constexpr int64_t kMostTimes = 100'000'000;
-/// Of one time (eleven days) and one size.
+/// The largest time (eleven days), and the largest size.
 inline constexpr int64_t kMostNs = 1'000'000'000'000'000;
 inline constexpr int64_t kMostBytes = 1'000'000'000'000'000;
 

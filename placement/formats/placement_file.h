@@ -10,7 +10,7 @@
 
 namespace graphrun::placement {
 
-/// What a file says of a problem's nodes.
+/// A FilePlacement holds the placement of a problem's nodes as a file gives it.
 struct FilePlacement {
   std::vector<int> device;  // by node; -1: nothing
   /// Those that a list names by themselves, in its order. Empty if it has patterns, too.

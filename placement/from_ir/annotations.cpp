@@ -43,7 +43,7 @@ void forEachOperation(mlir::func::FuncOp function, Visit visit) {
   });
 }
 
-/// Where an operation is to run, and who says so.
+/// A target says where an operation is to run, and who asks for it.
 struct Target {
   std::string device;  // "": anywhere
   std::string source;

@@ -1,5 +1,5 @@
-// What the model itself asks for (passes/device_hints.h), matched with the cluster: pins for the
-// planner.
+// The model's own annotations (passes/device_hints.h) are matched with the cluster and become pins
+// for the planner.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_ANNOTATIONS_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_ANNOTATIONS_H_
 

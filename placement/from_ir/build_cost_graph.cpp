@@ -117,7 +117,7 @@ std::string kindName(mlir::Operation* op) {
   return name;
 }
 
-/// What a node computes, for people: of a group what is in it, but constants.
+/// Returns the kind of a node for people: for a group the operations in it, but constants.
 std::string kindName(mlir::Operation* op, const std::vector<mlir::Operation*>& members) {
   constexpr size_t kMost = 4;
   std::vector<std::string> names;
@@ -307,7 +307,7 @@ class Builder {
     return absl::OkStatus();
   }
 
-  /// Whether two devices have one library.
+  /// Returns whether two devices have one library.
   bool mayMeet() const {
     std::set<std::string> libraries;
     for (const Device& device : cluster_.devices) {
@@ -369,7 +369,7 @@ class Builder {
     return result_.graph.addTensor(std::move(part));
   }
 
-  /// What a step reads of the operands.
+  /// Returns the operands that a step reads.
   std::vector<int> stepInputs(mlir::Operation* op, const passes::CollectiveStep& step,
                               CostNode& node) {
     std::vector<int> inputs;

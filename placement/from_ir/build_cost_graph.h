@@ -18,12 +18,12 @@ namespace graphrun::placement {
 /// knows of devices besides their models.
 using WhyUnsupported = std::function<std::string(absl::string_view kind, mlir::Operation* op)>;
 
-/// What is known of the devices.
+/// DeviceKnowledge holds all that is known of the devices.
 struct DeviceKnowledge {
   WhyUnsupported whyUnsupported;
   /// By device of the cluster; null where nothing was measured. Empty: nowhere.
   std::vector<const MeasuredCosts*> measured;
-  /// Of all that changes times but is no part of an operation (precision, numerics).
+  /// A hash of all that changes times but is no part of an operation (precision, numerics).
   uint64_t way = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace graphrun::placement {
 namespace {
 
-/// What says where an operation runs, not what it computes.
+/// These attributes say where an operation runs, not what it computes.
 constexpr llvm::StringLiteral kPlacement[] = {ir::kDeviceAttr, ir::kRankAttr, passes::kPinAttr};
 
 /// Elements of constants that decide what an operation does are few.
@@ -63,7 +63,7 @@ class Writer {
     out_ << ',';
   }
 
-  /// Of constants the type alone: their elements change no time.
+  /// Writes of a constant its type alone: the elements change no time.
   void writeAttribute(mlir::NamedAttribute attribute) {
     out_ << '{' << attribute.getName().getValue() << '=';
     if (auto elements = llvm::dyn_cast<mlir::ElementsAttr>(attribute.getValue())) {
@@ -109,7 +109,8 @@ mlir::Operation* mainOf(mlir::Operation* op) {
   return op;
 }
 
-/// Whether a value that `op` has, or that a group hands to the operation in it, is a constant.
+/// Returns whether a value that `op` has, or that a group hands to the operation in it, is a
+/// constant.
 bool isWeightOf(mlir::Value value, mlir::Operation* op) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
   bool isInside = argument && argument.getOwner()->getParentOp() == op;

@@ -1,4 +1,5 @@
-// What an operation is, whatever its name and place: the key under which its measured time is kept.
+// A signature identifies an operation whatever its name and place: it is the key of the operation's
+// measured time.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 

@@ -1,4 +1,4 @@
-// What a step of a collective will be on its device, before it is there.
+// A step example is a collective's step as it will be on its device, before it is there.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_STEP_EXAMPLE_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_STEP_EXAMPLE_H_
 

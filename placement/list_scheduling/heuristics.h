@@ -13,9 +13,9 @@ namespace graphrun::placement {
 absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem);
 /// All that `device` may have there, the rest where it takes the least time.
 absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int device);
-/// That with the device for which it is best: a GPU, say, with the rest on a CPU.
+/// Places most on the device for which that is best: on a GPU, say, with the rest on a CPU.
 absl::StatusOr<PlacementResult> placeMost(const PlacementProblem& problem);
-/// Whether some device cannot have all: else placeSingle gives the same.
+/// Returns whether some device cannot have all: else placeSingle gives the same.
 bool isForMost(const PlacementProblem& problem);
 /// In program order, each node where it finishes first and fits.
 absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);

@@ -13,7 +13,7 @@
 
 namespace graphrun::placement {
 
-/// What placing one node on one device would give.
+/// A trial is the effect of placing one node on one device.
 struct Trial {
   int device = 0;
   int64_t start = 0;
@@ -36,7 +36,7 @@ class ListSchedule {
   /// device.
   ListSchedule(const PlacementProblem& problem, std::vector<int64_t> budget, bool insertion);
 
-  /// What each device would give that `node` may go to: one if its unit is placed already. All
+  /// Tries `node` on each device that it may go to: one if its unit is placed already. All
   /// producers of `node` must be committed. Valid until the next call of anything.
   absl::Span<const Trial> attempt(int node);
   void commit(int node, const Trial& trial);

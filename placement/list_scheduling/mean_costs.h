@@ -1,5 +1,4 @@
-// What nodes and transfers take on the average: what list heuristics rank nodes by before they know
-// any device.
+// List heuristics rank nodes by the mean costs of nodes and transfers before they know any device.
 #ifndef GRAPHRUN_PLACEMENT_LIST_SCHEDULING_MEAN_COSTS_H_
 #define GRAPHRUN_PLACEMENT_LIST_SCHEDULING_MEAN_COSTS_H_
 

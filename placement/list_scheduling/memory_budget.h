@@ -39,8 +39,8 @@ struct TriedPlacement {
 absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,
                                           const char* strategy);
 
-/// What a list heuristic gives a device for a node: of those that it fits on the least one is
-/// taken, of equals the first.
+/// A list heuristic gives a device this score for a node: of the devices that it fits on the one
+/// with the least is taken, of equals the first.
 using TrialScore = std::function<double(int node, const Trial& trial)>;
 
 /// When the node ends there.

@@ -50,8 +50,8 @@ constexpr int64_t kMostLooks = 512;
 constexpr int64_t kLeastLooks = 8;
 constexpr int64_t kLooksInAll = int64_t{1} << 20;
 
-/// Of all ready nodes and devices, always the pair that starts first; of equals the node with the
-/// higher rank.
+/// Takes, of all ready nodes and devices, always the pair that starts first; of equals the node
+/// with the higher rank.
 class EarliestStart {
  public:
   EarliestStart(const PlacementProblem& problem, const std::vector<int64_t>& budget,

@@ -11,7 +11,7 @@
 namespace graphrun::placement {
 namespace {
 
-/// Of those that the unit may go to, the device that is done with it first.
+/// Returns, of the devices that the unit may go to, the one that is done with it first.
 int fastestFor(const PlacementProblem& problem, const Unit& unit) {
   auto timeOn = [&](int device) {
     int64_t sum = 0;

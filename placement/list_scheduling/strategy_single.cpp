@@ -60,8 +60,8 @@ absl::StatusOr<PlacementResult> placeAllOn(const PlacementProblem& problem, int 
   return peakOf(lean) < peakOf(simulation) ? leanFits : fits;
 }
 
-/// Whether all that there is comes from the client and may go anywhere: then devices differ only by
-/// what `alike` compares.
+/// Returns whether all that there is comes from the client and may go anywhere: then devices differ
+/// only by what `alike` compares.
 bool isFree(const PlacementProblem& problem) {
   const std::vector<Unit>& units = problem.constraints.units;
   const std::vector<CostTensor>& tensors = problem.graph().tensors;
@@ -129,7 +129,7 @@ class SingleDevice {
  private:
   int64_t leastOf(int device) const { return least_[static_cast<size_t>(device)]; }
 
-  /// Of several devices that are alike the first will do.
+  /// Returns whether a device that is alike was tried: of several the first will do.
   bool isKnown(int device) const {
     return isFree_ && std::any_of(done_.begin(), done_.end(),
                                   [&](int other) { return alike(problem_, device, other); });

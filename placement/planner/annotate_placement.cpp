@@ -7,8 +7,8 @@
 namespace graphrun::compiler {
 namespace {
 
-/// Where and when a node runs, as attributes of an operation, and what it is called: what a run
-/// records tells nodes apart by it.
+/// A PlacedNode says where and when a node runs, as attributes of an operation, and what it is
+/// called: what a run records tells nodes apart by it.
 struct PlacedNode {
   mlir::StringAttr name;
   ir::DeviceAttr device;

@@ -1,4 +1,4 @@
-// What the passes behind placement need to know of it.
+// Annotations on operations tell the passes behind placement what they need to know of it.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_ANNOTATE_PLACEMENT_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_ANNOTATE_PLACEMENT_H_
 
@@ -14,7 +14,7 @@ namespace graphrun::compiler {
 void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
                      const placement::Placement& placement);
 
-/// What carries out collectives on the cluster's devices.
+/// Returns the libraries for collectives of the cluster's devices.
 passes::CollectiveLibraries collectiveLibraries(const placement::Cluster& cluster);
 
 }  // namespace graphrun::compiler

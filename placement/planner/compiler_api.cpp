@@ -116,7 +116,8 @@ class CallerCode final : public devices::CodeStore {
   const GrPartition& task_;
 };
 
-/// What of the file is not followed, a line each: declarations, annotations with a problem.
+/// Returns a line for each part of the file that is not followed: declarations, annotations with a
+/// problem.
 std::string warnings(Context& context, mlir::ModuleOp module) {
   std::set<std::string> lines;
   for (const std::string& warning : context.takeWarnings()) {

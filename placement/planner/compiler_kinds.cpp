@@ -1,4 +1,4 @@
-// What is asked of the compilers of all kinds of devices (devices/device_compiler.h).
+// These calls ask the compilers of all kinds of devices (devices/device_compiler.h).
 #include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
 #include "placement/planner/device_compilers.h"

@@ -12,7 +12,7 @@
 
 namespace graphrun::devices {
 
-/// What the compile world has of a kind.
+/// A CompilerRow is the compile world's entry for a kind.
 struct CompilerRow {
   runtime::DeviceKind (*record)();
   absl::StatusOr<std::unique_ptr<DeviceCompiler>> (*create)(CodeStore* code);

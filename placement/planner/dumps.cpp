@@ -15,7 +15,7 @@
 namespace graphrun::compiler {
 namespace {
 
-/// What is to be seen of a graph.
+/// Exposed collects the values of a graph that are to be seen.
 class Exposed {
  public:
   Exposed(mlir::func::FuncOp function, const std::vector<std::string>& patterns)

@@ -14,7 +14,7 @@ namespace graphrun::compiler {
 struct ExplanationOptions {
   bool mainChoices = false;        ///< of the nodes that matter most
   std::vector<std::string> nodes;  ///< whose choices are wished for, by name or shell pattern
-  /// What heuristics gave on the way to the placement; empty: they are run for the comparison.
+  /// The heuristics' results on the way to the placement; empty: they are run for the comparison.
   std::vector<placement::Candidate> candidates;
 };
 

@@ -41,7 +41,8 @@ bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
          costs.cores() == coresOf(device, request);
 }
 
-/// Whether this very device was measured; one of its kind on its machine is taken to be like it.
+/// Returns whether this very device was measured; one of its kind on its machine is taken to be
+/// like it.
 bool isOf(const format::WorkerCosts& costs, const placement::Device& device) {
   return device.kind.onHostCores || costs.index() == static_cast<uint32_t>(device.index);
 }

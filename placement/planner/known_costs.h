@@ -1,4 +1,4 @@
-// What runs measured, as a request brings it, for the devices of a cluster.
+// A request brings the costs that runs measured for the devices of a cluster.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_KNOWN_COSTS_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_KNOWN_COSTS_H_
 
@@ -26,16 +26,17 @@ void readCosts(const format::PlanRequest& request, const placement::Cluster& clu
 std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& request,
                                                    const placement::Cluster& cluster);
 
-/// What devices of one machine that compute at the same time take longer, as measured.
+/// Returns how much longer devices of one machine take that compute at the same time, as measured.
 std::vector<placement::Crowd> crowds(const format::PlanRequest& request,
                                      const placement::Cluster& cluster);
 
-/// What the client's process computes for a step of many, as measured, beside the workers of its
-/// machine.
+/// Returns the time for which the client's process computes for a step of many, as measured, beside
+/// the workers of its machine.
 placement::ClientWork clientWork(const format::PlanRequest& request,
                                  const placement::Cluster& cluster);
 
-/// What starting and ending a step takes on workers outside the client's process, as measured.
+/// Returns the time that starting and ending a step takes on workers outside the client's process,
+/// as measured.
 std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request);
 
 /// Part of the key of measurements: how operations are computed.

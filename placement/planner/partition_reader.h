@@ -10,7 +10,8 @@
 
 namespace graphrun::compiler {
 
-/// What DeviceCompiler::compile takes. Lives as long as the context that it was read into.
+/// A PartitionModule is the input of DeviceCompiler::compile. Lives as long as the context that it
+/// was read into.
 struct PartitionModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

@@ -26,7 +26,8 @@
 namespace graphrun::compiler {
 namespace {
 
-/// What a split must promise of the step as it is: less than predictions are wrong by.
+/// A split must promise to take no more than this part of the step as it is: predictions are wrong
+/// by as much.
 constexpr double kWorthwhile = 0.97;
 /// The part of the operations' time that must have been measured for a split to be taken at once.
 constexpr double kMeasured = 0.95;
@@ -49,7 +50,7 @@ class Compilers {
   std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
 };
 
-/// Whether the user leaves it to the planner how to place.
+/// Returns whether the user leaves it to the planner how to place.
 bool isAuto(const format::PlanRequest& request) {
   const absl::string_view strategy = format::textOf(request.strategy());
   return strategy.empty() || strategy == "auto";
@@ -93,8 +94,8 @@ void joinMembers(const placement::GraphOfOps& graph, placement::PlacementProblem
   problem.constraints = joiner.joined();
 }
 
-/// What is to be placed, by the costs of `placed.graph` and the part of the limits that may be
-/// used.
+/// Makes the problem to place, by the costs of `placed.graph` and the part of the limits that may
+/// be used.
 absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
   const placement::Objective objective = objectiveOf(request, placed.cluster);
   const bool isForMany = objective == placement::Objective::kThroughput;
@@ -257,7 +258,7 @@ bool isWorthwhile(const placement::SplitReport& report) {
   return static_cast<double>(report.stepNs) <= kWorthwhile * static_cast<double>(report.wholeNs);
 }
 
-/// Whether the planner is to look for devices that are better split, for a shorter step.
+/// Returns whether the planner is to look for devices that are better split, for a shorter step.
 bool mayLook(const format::PlanRequest& request, const placement::Cluster& cluster) {
   return isAuto(request) && !request.single() && !isDeterministic(request) &&
          format::textOf(request.from()).empty() && request.split() == 0 &&

@@ -24,17 +24,18 @@ struct Placed {
   placement::PlacementResult result;
   std::vector<placement::Candidate> candidates;  ///< see placement::place
   std::vector<placement::SplitReport> splits;
-  /// What a step would take on split devices by times that were not all measured, ns, where that is
+  /// The predicted step on split devices by times that were not all measured, ns, where that is
   /// less; 0: nowhere.
   int64_t promisedNs = 0;
 };
 
-/// What the placement is to be judged by: where steps wait for each other, many take the least time
-/// when each does.
+/// Returns the objective by which the placement is to be judged: where steps wait for each other,
+/// many take the least time when each does.
 placement::Objective objectiveOf(const format::PlanRequest& request,
                                  const placement::Cluster& cluster);
 
-/// Whether the same bits are wanted of every split, so that nothing may depend on what is measured.
+/// Returns whether the same bits are wanted of every split, so that nothing may depend on what is
+/// measured.
 bool isDeterministic(const format::PlanRequest& request);
 
 /// Every operation of `function` with its costs on `cluster`, and what the user pins.

@@ -12,8 +12,8 @@ class InnerNodes {
              const placement::Placement& placement)
       : graph_(graph), cluster_(cluster), placement_(placement) {}
 
-  /// Whether all that the node reads and makes stays on its device. The graph's inputs and outputs
-  /// are no exception to that: wherever the node is, it has them.
+  /// Returns whether all that the node reads and makes stays on its device. The graph's inputs and
+  /// outputs are no exception to that: wherever the node is, it has them.
   bool isInner(int node) const {
     const placement::CostNode& entry = graph_.node(node);
     bool reads = std::all_of(entry.inputs.begin(), entry.inputs.end(), [&](int t) {
@@ -38,7 +38,8 @@ class InnerNodes {
   const placement::Placement& placement_;
 };
 
-/// What a run records of a node, what it is measured as, and what it is thought to take.
+/// A NodeCost is a node's name in records of runs, its key for measurements, and its predicted
+/// time.
 struct NodeCost {
   std::string label;  // "": nothing of its own
   placement::OpKey key;
@@ -86,7 +87,8 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
       continue;
     }
     NodeCost cost = costOf(graph, meetings, placement, n);
-    // What the device does otherwise, or as part of another node, would seem to take no time.
+    // A node that the device does otherwise, or as part of another node, would seem to take no
+    // time.
     if (!cost.label.empty() && labels.contains(cost.label)) {
       nodes.emplace_back(n, std::move(cost));
     }

@@ -1,4 +1,4 @@
-// What a plan keeps of its nodes, so that what a run recorded can be told apart by node.
+// A plan keeps its nodes' names and costs, so that what a run recorded can be told apart by node.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_PLAN_NODES_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_PLAN_NODES_H_
 

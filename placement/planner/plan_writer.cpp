@@ -142,7 +142,7 @@ class PlanWriter {
     return absl::OkStatus();
   }
 
-  /// What the operations of a partition are called.
+  /// Returns the labels of the operations of a partition.
   static std::set<std::string> labelsOf(mlir::func::FuncOp function) {
     std::set<std::string> labels;
     for (mlir::Operation& op : function.front()) {
@@ -151,7 +151,7 @@ class PlanWriter {
     return labels;
   }
 
-  /// Of the edges into a device, in bytes: all that the home device holds.
+  /// Returns the bytes of the slots of all edges into a device: all that the home device holds.
   uint64_t slotBytes(const std::string& device) const {
     uint64_t bytes = 0;
     for (const passes::PartitionEdge& edge : parts_.partitioning.edges) {
@@ -191,8 +191,8 @@ class PlanWriter {
     return edges;
   }
 
-  /// How the value of an edge between these devices of the plan gets there. Devices of a process
-  /// that can copy from each other hand theirs over, and end their steps together.
+  /// Returns how the value of an edge between these devices of the plan gets there. Devices of a
+  /// process that can copy from each other hand theirs over, and end their steps together.
   format::TransferMode modeOf(const passes::PartitionEdge& edge, uint32_t source, uint32_t target,
                               uint64_t bytes) const {
     auto isBuffered = [&](const std::string& name) {

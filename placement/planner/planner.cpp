@@ -128,8 +128,8 @@ absl::Status addThoughtOf(const format::PlanRequest& request, Kinds kinds,
   return absl::OkStatus();
 }
 
-/// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
-/// order of sums has to be one that is known.
+/// Sets the libraries for collectives of the cluster's devices, as their workers said. Nothing
+/// where the order of sums has to be one that is known.
 void setLibraries(const format::PlanRequest& request, placement::Cluster& cluster) {
   for (size_t i = 0; !isDeterministic(request) && i < format::sizeOf(request.found()); ++i) {
     const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
@@ -253,9 +253,9 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
   return shapes;
 }
 
-/// Whether products of bytes are worth making: whether all CPUs of the cluster do them well, since
-/// groups are formed before nodes are placed. Workers that said nothing are this machine's, or have
-/// not been reached: it is asked for them.
+/// Returns whether products of bytes are worth making: whether all CPUs of the cluster do them
+/// well, since groups are formed before nodes are placed. Workers that said nothing are this
+/// machine's, or have not been reached: it is asked for them.
 bool multipliesBytes(const format::PlanRequest& request, const placement::Cluster& cluster) {
   auto compiler = devices::createDeviceCompiler(runtime::kHostKind);
   const bool here = compiler.ok() && (*compiler)->multipliesBytes();
@@ -288,7 +288,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
   return readRemainder(context, model, {storage.front().bytes, request.remainder()->size()});
 }
 
-/// What the user asked for in place of the model's annotations; "" if nothing.
+/// Returns what the user asked for in place of the model's annotations; "" if nothing.
 std::string overruling(const format::PlanRequest& request) {
   std::string strategy(format::textOf(request.strategy()));
   return strategy.ends_with(".json") || strategy == "single"
@@ -378,7 +378,8 @@ struct Prepared {
   mlir::func::FuncOp function;
 };
 
-/// What is left of a model has been checked against the rules with its first stage.
+/// Marks the rules as checked: the remainder of a model has been checked against them with its
+/// first stage.
 void markRules(const format::PlanRequest& request, mlir::ModuleOp module,
                placement::Cluster& cluster) {
   if (auto function = passes::graphOf(module);

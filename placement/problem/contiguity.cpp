@@ -29,7 +29,7 @@ class ReturnFinder {
  private:
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
 
-  /// Where a path that is outside of the device just before `n` left it, -1 if none does.
+  /// Returns where a path that is outside of the device just before `n` left it, -1 if none does.
   int leftAt(int n, int device) const {
     for (int t : graph_.node(n).inputs) {
       int producer = graph_.tensor(t).producer;

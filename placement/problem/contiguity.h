@@ -1,4 +1,4 @@
-// Whether the nodes of each device are one piece.
+// Contiguity means that the nodes of each device are one piece.
 #ifndef GRAPHRUN_PLACEMENT_PROBLEM_CONTIGUITY_H_
 #define GRAPHRUN_PLACEMENT_PROBLEM_CONTIGUITY_H_
 

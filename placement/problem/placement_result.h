@@ -1,4 +1,4 @@
-// What a strategy gives.
+// A strategy returns a PlacementResult.
 #ifndef GRAPHRUN_PLACEMENT_PROBLEM_PLACEMENT_RESULT_H_
 #define GRAPHRUN_PLACEMENT_PROBLEM_PLACEMENT_RESULT_H_
 

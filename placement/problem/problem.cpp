@@ -27,7 +27,7 @@ absl::Status checkSharedCores(const Cluster& cluster) {
   return absl::OkStatus();
 }
 
-/// What is done once must be done before others go on.
+/// Checks that shared work, which is done once, is done before others go on.
 absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
     if (!graph.sharedWeights.empty() && device.oneCall) {

@@ -30,11 +30,10 @@ struct PlacementProblem {
   Constraints constraints;
   std::vector<int64_t> limits;  // bytes by device, kUnlimited without one
   Objective objective = Objective::kLatency;
-  /// Whether no path may leave a device and come back to it, backward nodes aside.
+  /// True when no path may leave a device and come back to it, backward nodes aside.
   bool contiguous = false;
   SearchOptions search;
-  /// What executables may need beside weights and tensors, as a share of these: advice on memory
-  /// adds it.
+  /// The share that executables may need beside weights and tensors: advice on memory adds it.
   double memoryMargin = 0;
 
   /// InvalidArgument if the graph was not finished for this cluster's devices, or one that shares
@@ -53,13 +52,13 @@ struct PlacementProblem {
     return bytes + static_cast<int64_t>(memoryMargin * static_cast<double>(bytes));
   }
 
-  /// What the placement of this simulation is judged by, ns.
+  /// Returns the objective of the placement of this simulation, ns.
   int64_t objectiveNs(const Simulation& simulation) const {
     return objective == Objective::kLatency ? simulation.latencyNs() : simulation.periodNs;
   }
 };
 
-/// Whether transfers of the graph's tensors take no time, to and from the client neither.
+/// Returns whether transfers of the graph's tensors take no time, to and from the client neither.
 bool transfersAreFree(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement

@@ -1,4 +1,4 @@
-// What searches may use, and when one ends.
+// A search limit says what a search may use, and when it ends.
 #ifndef GRAPHRUN_PLACEMENT_PROBLEM_SEARCH_LIMIT_H_
 #define GRAPHRUN_PLACEMENT_PROBLEM_SEARCH_LIMIT_H_
 
@@ -11,9 +11,9 @@
 
 namespace graphrun::placement {
 
-/// What a strategy may use. The same seed and no budget give the same placement. With a budget the
-/// clock decides where the same work ends, so that a longer one gives no worse a placement, but two
-/// runs may differ.
+/// SearchOptions hold the budget and seed of a strategy. The same seed and no budget give the same
+/// placement. With a budget the clock decides where the same work ends, so that a longer one gives
+/// no worse a placement, but two runs may differ.
 struct SearchOptions {
   uint64_t seed = 0;
   int64_t budgetNs = 0;  ///< of a search or of "auto"; 0: as much work as the strategy sees fit
@@ -26,7 +26,7 @@ struct SearchOptions {
   /// null; not owned.
   int64_t* workLeft = nullptr;
 
-  /// Whether there is an end that the work itself does not know.
+  /// Returns whether there is an end that the work itself does not know.
   bool isLimited() const { return budgetNs > 0 || workLeft != nullptr; }
 };
 
@@ -42,7 +42,7 @@ class SearchLimit {
     }
   }
 
-  /// Of a search, or of a part of one, that sees `fit` units of work fit.
+  /// Limits a search, or a part of one, that sees `fit` units of work fit.
   SearchLimit(const SearchOptions& options, int64_t fit)
       : SearchLimit(options.budgetNs, workOf(options, fit)) {
     workLeft_ = options.workLeft;
@@ -58,7 +58,7 @@ class SearchLimit {
     return spent();
   }
   bool spent() const { return left_ < 0 || isCut_; }
-  /// Whether it ended before its work was done.
+  /// Returns whether it ended before its work was done.
   bool isCut() const { return isCut_; }
 
  private:

@@ -1,4 +1,5 @@
-// Which rules of users, models and devices leave no placement, and what to change.
+// A conflict is a set of rules of users, models and devices that leave no placement; its report
+// says what to change.
 #ifndef GRAPHRUN_PLACEMENT_RULES_CONFLICT_H_
 #define GRAPHRUN_PLACEMENT_RULES_CONFLICT_H_
 
@@ -13,12 +14,12 @@
 
 namespace graphrun::placement {
 
-/// Whether rules, by their numbers, can hold together.
+/// Tells whether rules, by their numbers, can hold together.
 using CanHold = std::function<bool(const std::vector<int>& rules)>;
 
-/// Of rules 0 to `count` - 1, which cannot all hold, some that cannot, none of which can be left
-/// out; the first ones rather than the last. Empty if not even no rule is possible. Some
-/// k log(count / k) questions for an answer of k. Source: Junker, "QuickXplain: preferred
+/// Returns, of rules 0 to `count` - 1, which cannot all hold, some that cannot, none of which can
+/// be left out; the first ones rather than the last. Empty if not even no rule is possible. Some k
+/// log(count / k) questions for an answer of k. Source: Junker, "QuickXplain: preferred
 /// explanations and relaxations for over-constrained problems", AAAI 2004.
 std::vector<int> minimalConflict(int count, const CanHold& canHold);
 

@@ -95,7 +95,7 @@ class Resolver {
     pins.empty() ? resolveFree(unit) : resolvePinned(unit, *pins[0]);
   }
 
-  /// What is wrong with a unit; of the first ones also which rules are to blame.
+  /// Notes a problem of a unit, for the first ones also with the rules that are to blame.
   void problem(const Unit& unit, const std::string& text) {
     constexpr size_t kMostExplained = 10;
     std::string conflict =

@@ -124,7 +124,7 @@ class UnitRules {
     return absl::StrJoin(lines, "\n");
   }
 
-  /// Whether each part of the unit that the colocation among `rules` joins has a device.
+  /// Returns whether each part of the unit that the colocation among `rules` joins has a device.
   bool hold(const std::vector<int>& rules) const {
     size_t devices = cluster_.devices.size();
     std::vector<int> part = partsOf(rules);

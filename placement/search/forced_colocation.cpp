@@ -78,7 +78,7 @@ class Tier {
     return true;
   }
 
-  /// Whether a device can run it all before the horizon.
+  /// Returns whether a device can run it all before the horizon.
   bool fits(const Unit& unit) const {
     return std::any_of(unit.allowed.begin(), unit.allowed.end(), [&](int device) {
       int64_t ns = 0;

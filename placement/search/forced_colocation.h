@@ -1,4 +1,4 @@
-// Which nodes have to share a device if the step is to be short.
+// Forced colocation finds the nodes that have to share a device if the step is to be short.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_FORCED_COLOCATION_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_FORCED_COLOCATION_H_
 

@@ -104,7 +104,7 @@ std::optional<MachineProblem> MachineProblem::of(const PlacementProblem& problem
 
 namespace {
 
-/// Whether all tasks can end by `end` as far as the load of every stretch of time tells.
+/// Returns whether all tasks can end by `end` as far as the load of every stretch of time tells.
 bool mayEndBy(const MachineProblem& p, int64_t end) {
   std::vector<int64_t> points;
   for (size_t i = 0; i < p.duration.size(); ++i) {

@@ -194,7 +194,7 @@ class Finder {
     });
   }
 
-  /// What must run between two times.
+  /// Returns the work that must run between two times.
   int64_t load(int64_t from, int64_t to, const std::vector<Running>& running) const {
     int64_t load = 0;
     for (const Running& one : running) {
@@ -209,7 +209,7 @@ class Finder {
     return load;
   }
 
-  /// Whether a state with the same tasks begun that was no later in anything led nowhere.
+  /// Returns whether a state with the same tasks begun that was no later in anything led nowhere.
   bool isKnown(int64_t now, const TaskSet& begun, const std::vector<Running>& running) const {
     auto found = failures_.find(begun);
     return found != failures_.end() &&

@@ -58,7 +58,7 @@ MachineSchedule listSchedule(const MachineProblem& problem, const std::vector<do
 MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, uint64_t seed,
                                  SearchLimit& limit);
 
-/// What `proveMachine` found out.
+/// A MachineProof is the result of `proveMachine`.
 struct MachineProof {
   MachineSchedule best;
   int64_t bound = 0;  ///< no schedule is shorter

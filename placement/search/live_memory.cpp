@@ -29,7 +29,8 @@ int LiveMemory::lastUse(int t) const {
   return stays ? graph_.nodeCount() : last;
 }
 
-/// Whether the outputs of a node have memory of their own: those of nodes that share work are one.
+/// Returns whether the outputs of a node have memory of their own: those of nodes that share work
+/// are one.
 bool LiveMemory::isOwn(int node) const {
   return PlacedCosts(problem_.simulator, *schedule_).workerOf(node) == node;
 }

@@ -1,4 +1,5 @@
-// What nodes need of their devices' memory while they run, following a schedule's window.
+// LiveMemory tells what nodes need of their devices' memory while they run, following a schedule's
+// window.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_LIVE_MEMORY_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_LIVE_MEMORY_H_
 

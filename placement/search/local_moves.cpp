@@ -8,7 +8,7 @@ namespace {
 
 /// Larger groups stay where they are.
 constexpr size_t kLargestGroup = 256;
-/// How many places of the order a node is moved at most, and looked at for another one.
+/// A node is moved by at most so many ranks, and another one for it is looked for no further.
 constexpr int kFarthest = 2048;
 constexpr int kNear = 64;
 
@@ -129,7 +129,7 @@ int64_t LocalMoves::arrival(int t, int device) const {
                         : ready + links.link(links.id(home, device)).model.transferNs(tensor.bytes);
 }
 
-/// Where the order by starts would have a node, as far as the order of all allows.
+/// Returns where the order by starts would have a node, as far as the order of all allows.
 int LocalMoves::rankFor(int node) const {
   int64_t start = 0;
   for (int t : flat_.inputs(node)) {
@@ -231,7 +231,7 @@ bool LocalMoves::exchange(int from, int to, int near, const Unit& except) {
   return false;
 }
 
-/// Whether all of it is in the window.
+/// Returns whether all of it is in the window.
 bool LocalMoves::isMovable(const Unit& group) const {
   auto [first, last] = schedule_->window();
   return std::all_of(group.nodes.begin(), group.nodes.end(),

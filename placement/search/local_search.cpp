@@ -20,7 +20,7 @@ constexpr int kLongestWindow = 512;
 /// Moves after which what windows gave is compared with what there was: nodes over this, at least.
 constexpr int kNodesByCheck = 4;
 constexpr int64_t kMovesByCheck = 4096;
-/// What it costs if a device holds more than its limit by some part of that: so many such parts of
+/// The cost of a device that holds more than its limit by some part of that: so many such parts of
 /// the step.
 constexpr double kOverrunCost = 4;
 
@@ -112,7 +112,7 @@ void LocalSearch::check() {
   schedule_->learnTails();
 }
 
-/// What the schedule's step counts more for memory beyond the limits. After stepNs.
+/// Returns the penalty on the schedule's step for memory beyond the limits. After stepNs.
 int64_t LocalSearch::overrunNs() {
   return limited_
              ? static_cast<int64_t>(kOverrunCost * moves_.overrun() * static_cast<double>(bestNs_))

@@ -11,13 +11,13 @@
 
 namespace graphrun::placement {
 
-/// What a device holds for the whole step: a lower bound of its peak that costs a search little.
-/// One thread.
+/// ResidentMemory counts what a device holds for the whole step: a lower bound of its peak that
+/// costs a search little. One thread.
 class ResidentMemory {
  public:
   ResidentMemory(const PlacementProblem& problem, const Placement& placement);
 
-  /// Whether some limit is below all that could ever be on a device.
+  /// Returns whether some limit is below all that could ever be on a device.
   static bool mayBind(const PlacementProblem& problem);
 
   void move(int node, int device);

@@ -18,8 +18,8 @@
 
 namespace graphrun::placement {
 
-/// What local search changes. Its times are those of the simulator, bit for bit, but a change costs
-/// only what it affects. One thread.
+/// Local search changes a schedule. Its times are those of the simulator, bit for bit, but a change
+/// costs only what it affects. One thread.
 ///
 ///     schedule.setDevice(node, device);            // any number of changes
 ///     if (schedule.stepNs() < best) {
@@ -127,7 +127,7 @@ class Schedule {
     int64_t duration = 0;
     int64_t free = 0;  // when the side is free again
   };
-  /// What sendings wait in line for.
+  /// Transfers wait in line for one of these.
   enum class Way : uint8_t { kLink, kLeaves, kEnters };
   /// Nodes of a core, or sendings of a link or of a side of an interface.
   struct List {
@@ -147,7 +147,7 @@ class Schedule {
     int rank = std::numeric_limits<int>::min() / 2;
     int64_t delay = 0;
   };
-  /// Where a sending belongs on its link.
+  /// A place is the position of a transfer on its link.
   struct Place {
     int64_t ready;
     int rank;
@@ -159,8 +159,8 @@ class Schedule {
              std::tie(other.ready, other.rank, other.tensor, other.to);
     }
   };
-  /// Which nodes read something that was made before a rank: the oldest input of each, as of an
-  /// order that has changed little since.
+  /// Readers tell which nodes read something that was made before a rank: the oldest input of each,
+  /// as of an order that has changed little since.
   struct Readers {
     std::vector<int> order;   // nodes by rank at that time
     std::vector<int> oldest;  // by rank at that time: lowest rank of a producer
@@ -181,7 +181,7 @@ class Schedule {
   int nodeCount() const { return nodes_.size(); }
   PlacedCosts<Schedule> costs() const { return {*simulator_, *this}; }
   int homeOf(int tensor) const { return costs().home(tensor); }
-  /// Whether a node has a tensor only when it has been sent.
+  /// Returns whether a node has a tensor only when it has been sent.
   bool travels(int tensor, int node) const { return costs().isSent(tensor, node); }
   /// Calls `visit` with all nodes of a node's meeting.
   template <typename Visit>
@@ -256,10 +256,10 @@ class Schedule {
   Turn& editTurnAt(int node, int i) {
     return i == 0 ? nodes_.edit(node).turn : moreTurns_.edit(node * moreCores_ + i - 1);
   }
-  /// Of a core by its id.
+  /// Returns the turn of a node on a core by its id.
   const Turn& turnOn(int node, int core) const { return turnAt(node, placeOn(node, core)); }
   Turn& editTurnOn(int node, int core) { return editTurnAt(node, placeOn(node, core)); }
-  /// Which one of its device's cores this one is.
+  /// Returns which one of its device's cores this one is.
   int placeOn(int node, int core) const {
     return moreCores_ == 0 ? 0 : coreIndex(device(node), core);
   }

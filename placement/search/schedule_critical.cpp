@@ -1,4 +1,4 @@
-// What the step waits for.
+// These methods find what the step waits for.
 #include <algorithm>
 
 #include "placement/search/schedule.h"

@@ -6,7 +6,8 @@
 
 namespace graphrun::placement {
 
-/// Where devices share cores, a node has a turn on each core of its device.
+/// Finds the cores of devices: where devices share cores, a node has a turn on each core of its
+/// device.
 void Schedule::findCores() {
   size_t devices = cores_->isShared() ? simulator_->cluster().devices.size() : 0;
   coreIndex_.assign(devices, std::vector<int>(static_cast<size_t>(onCore_.size()), kNone));
@@ -92,7 +93,8 @@ void Schedule::joinCore(int node, int core) {
   }
 }
 
-/// What one endpoint sends is ready in the order of ranks, whatever is due.
+/// Returns a transfer's position: what one endpoint sends is ready in the order of ranks, whatever
+/// is due.
 Schedule::Place Schedule::placeOf(Way way, int id) const {
   const Sending& at = sendings_[id];
   int rank = rankOf(at);
@@ -250,7 +252,7 @@ void Schedule::mergeLine(Way way, int line, int cut) {
   }
 }
 
-/// Which way each side leads.
+/// Finds the way that each side leads.
 void Schedule::findSides() {
   const LinkTable& links = simulator_->links();
   onSide_.assign(links.sides().size(), {});

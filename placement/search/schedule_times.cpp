@@ -42,12 +42,13 @@ void Schedule::touchSharers(int node) {
   forMeeting(node, [&](int other) { touchNode(other); });
 }
 
-/// Who waits for a device to come to a meeting may wait for another node of it now.
+/// Marks the nodes that wait for a device to come to a meeting: they may wait for another node of
+/// it now.
 void Schedule::touchMeetingsAfter(int node) {
   forMeetingsAfter(node, [&](int other) { touchNode(other); });
 }
 
-/// What makes the tensor has another one to send it to now, or one less.
+/// Marks the producer of the tensor: it has another device to send it to now, or one less.
 void Schedule::touchSender(int tensor) {
   if (int producer = graph_->tensor(tensor).producer;
       producer >= 0 && simulator_->links().sendsTakeTime()) {
@@ -77,7 +78,7 @@ void Schedule::touchSending(int id) {
   dueRanks_.add(rankOf(sendings_[id]));
 }
 
-/// What is due of nodes that have new ranks is due at these.
+/// Moves what is due of nodes that have new ranks to these.
 void Schedule::touchAgain(int firstRank, int lastRank) {
   for (int r = firstRank; r <= lastRank; ++r) {
     bool due = nodeDue_[static_cast<size_t>(nodeAt(r))] != 0;
@@ -234,7 +235,7 @@ void Schedule::settleAll() {
   }
 }
 
-/// What a step of `step` ns takes beside that: Simulation::overheadNs and crowdingNs.
+/// Returns what a step of `step` ns takes beside that: Simulation::overheadNs and crowdingNs.
 int64_t Schedule::besideNs(int64_t step) const {
   int64_t crowded = 0;
   if (!crowding_->empty()) {

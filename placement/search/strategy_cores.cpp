@@ -81,8 +81,8 @@ class CoreSizes {
 
   int sizeOf(int device) const { return static_cast<int>(cores_.of(device).size()); }
 
-  /// How many cores the unit's device should have, if it shares them, when so many nodes run at a
-  /// time: while all have so many, they cannot all run at once. 0: it has no such device.
+  /// Returns how many cores the unit's device should have, if it shares them, when so many nodes
+  /// run at a time: while all have so many, they cannot all run at once. 0: it has no such device.
   int bestSize(const Unit& unit, const std::vector<double>& counts) const {
     std::map<int, double> cost;  // by size
     for (int device : unit.allowed) {

@@ -34,7 +34,7 @@ constexpr int64_t kMostTrials = 3'000'000;
 /// Sizes of coarse units, in nodes of mean time.
 constexpr std::array<int, 5> kCoarseNodes = {8, 16, 32, 4, 2};
 
-/// Where the step is to end, as multiples of the lower bound.
+/// The ends of the step that are tried, as multiples of the lower bound.
 constexpr std::array<double, 11> kHorizons = {1.001, 1.03, 1.06, 1.1, 1.15, 1.2,
                                               1.3,   1.4,  1.6,  2.0, 3.0};
 
@@ -61,7 +61,7 @@ class Search {
 
  private:
   bool isLarge() const { return problem_.graph().nodeCount() > kLarge; }
-  /// Of a list schedule.
+  /// Returns the number of trials of a list schedule.
   int64_t trials() const { return int64_t{problem_.graph().nodeCount()} * problem_.deviceCount(); }
 
   /// Units that a step until a horizon needs together.

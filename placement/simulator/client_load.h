@@ -1,4 +1,4 @@
-// What the client's process computes for steps, on cores that devices have.
+// The client's process computes for steps, on cores that devices have; that is its load.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_CLIENT_LOAD_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_CLIENT_LOAD_H_
 
@@ -11,14 +11,14 @@
 
 namespace graphrun::placement {
 
-/// What Cluster::client says of placements. The system runs the client's threads where nobody
-/// computes; where devices compute on all cores at all times, they share these alike, and the
-/// period of all is longer by that. Keeps a reference to the cluster. Immutable.
+/// ClientLoad evaluates Cluster::client for placements. The system runs the client's threads where
+/// nobody computes; where devices compute on all cores at all times, they share these alike, and
+/// the period of all is longer by that. Keeps a reference to the cluster. Immutable.
 class ClientLoad {
  public:
   ClientLoad(const Cluster& cluster, const CoreTable& cores);
 
-  /// Whether nothing is known: then it takes nothing.
+  /// Returns whether nothing is known: then it takes nothing.
   bool empty() const { return cluster_.client.work.empty(); }
   /// The cores of the client's machine that are one in the CoreTable; 0: it is no core of that.
   int cores(int core) const { return width_[static_cast<size_t>(core)]; }

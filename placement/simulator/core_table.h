@@ -1,4 +1,4 @@
-// Which devices compete for the same cores.
+// A core table tells which devices compete for the same cores.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_CORE_TABLE_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_CORE_TABLE_H_
 
@@ -21,13 +21,13 @@ class CoreTable {
   explicit CoreTable(const Cluster& cluster);
 
   int count() const { return devices_.count(); }
-  /// Whether some devices have a core in common.
+  /// Returns whether some devices have a core in common.
   bool isShared() const { return isShared_; }
   /// The cores of a device, ascending; at least one.
   absl::Span<const int> of(int device) const { return cores_[device]; }
   /// The devices that have a core, ascending.
   absl::Span<const int> devices(int core) const { return devices_[core]; }
-  /// Whether a device has a core in common with another.
+  /// Returns whether a device has a core in common with another.
   bool isShared(int device) const;
   /// Sets of devices, ascending, that share nothing with each other, and with the rest something:
   /// of devices with about as many cores, so that one has the wholes and another the halves. Each

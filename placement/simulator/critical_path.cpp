@@ -45,7 +45,8 @@ class Walker {
     }
   }
 
-  /// What a device of a node's meeting did last before it came to that; -1 where it meets nobody.
+  /// Returns the last node that a device of a node's meeting ran before it came to that; -1 where
+  /// it meets nobody.
   int lastToMeet(int node) const {
     const PlacedBy placed{placement_};
     if (!meetings_.meets(placed, node)) {

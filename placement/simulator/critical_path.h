@@ -1,4 +1,4 @@
-// What the predicted step waits for, from its beginning to its end.
+// The critical path is what the predicted step waits for, from its beginning to its end.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_CRITICAL_PATH_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_CRITICAL_PATH_H_
 

@@ -12,16 +12,16 @@
 
 namespace graphrun::placement {
 
-/// What is needed of a cluster to tell which meetings of a graph are held in a placement, and how
-/// long they take. `placed` of the methods tells device(node) and rank(node). Keeps references to
-/// graph and cluster. Immutable.
+/// Meetings tell which meetings of a graph are held in a placement, and how long they take.
+/// `placed` of the methods tells device(node) and rank(node). Keeps references to graph and
+/// cluster. Immutable.
 class Meetings {
  public:
   Meetings(const CostGraph& graph, const Cluster& cluster, const LinkTable& links);
 
   bool empty() const { return graph_.meetings.empty(); }
 
-  /// Whether the devices where a meeting's nodes are carry it out together.
+  /// Returns whether the devices where a meeting's nodes are carry it out together.
   template <typename Placed>
   bool isHeld(int meeting, const Placed& placed) const {
     const Meeting& held = graph_.meetings[static_cast<size_t>(meeting)];
@@ -38,8 +38,8 @@ class Meetings {
     return canHold(held, devices);
   }
 
-  /// Whether what a node reads of a tensor need not be sent to it: in a meeting that is held only
-  /// the member's own operand is.
+  /// Returns whether what a node reads of a tensor need not be sent to it: in a meeting that is
+  /// held only the member's own operand is.
   template <typename Placed>
   bool isSpared(int tensor, int node, const Placed& placed) const {
     if (empty() || graph_.node(node).meeting < 0) {
@@ -51,7 +51,7 @@ class Meetings {
            isHeld(of.meeting, placed);
   }
 
-  /// Whether a node is the last step of the first member on its device.
+  /// Returns whether a node is the last step of the first member on its device.
   template <typename Placed>
   bool isFirst(int meeting, const Placed& placed, int node) const {
     bool isEnd = false;
@@ -65,8 +65,8 @@ class Meetings {
     return isEnd;
   }
 
-  /// Whether a node waits until all devices of its meeting have come to it: what takes the time
-  /// does (PlacedCosts::nodeNs).
+  /// Returns whether a node waits until all devices of its meeting have come to it: what takes the
+  /// time does (PlacedCosts::nodeNs).
   template <typename Placed>
   bool meets(const Placed& placed, int node) const {
     const int meeting = empty() ? -1 : graph_.node(node).meeting;

@@ -21,7 +21,7 @@ struct Release {
   bool operator>(const Release& other) const { return time > other.time; }
 };
 
-/// Which tensors are one in memory, and until when they are needed.
+/// Lifetimes tell which tensors are one in memory, and until when they are needed.
 class Lifetimes {
  public:
   Lifetimes(const Simulator& simulator, const Placement& placement, const Simulation& simulation)
@@ -58,12 +58,13 @@ class Lifetimes {
     auto found = shared_.find(tensor);
     return found == shared_.end() ? tensor : found->second;
   }
-  /// Of one that has memory and goes: when the last transfer has arrived, 0 without one.
+  /// Returns when the last transfer of a tensor that has memory and goes has arrived, 0 without
+  /// one.
   int64_t arrived(int tensor) const {
     return holdsSent_ ? 0 : arrived_[static_cast<size_t>(tensor)];
   }
-  /// Whether `node` is the last one, on the device of its producer, that needs a tensor that has
-  /// memory; true once, and never where it stays or is an input of the graph.
+  /// Returns whether `node` is the last one, on the device of its producer, that needs a tensor
+  /// that has memory; true once, and never where it stays or is an input of the graph.
   bool ends(int tensor, int node) {
     int& last = lastUse_[static_cast<size_t>(tensor)];
     bool ends = last == node;
@@ -201,7 +202,7 @@ class DeviceMemory {
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
 };
 
-/// What the library takes of the devices that meet: once for each group of them.
+/// Adds the memory that the library takes on the devices that meet: once for each group of them.
 void addCommunicators(const Simulator& simulator, const Placement& placement,
                       Simulation& simulation) {
   const Meetings& meetings = simulator.meetings();

@@ -1,4 +1,4 @@
-// What nodes and their tensors cost where a placement has them.
+// Placed costs are the costs of nodes and their tensors where a placement has them.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_PLACED_COSTS_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_PLACED_COSTS_H_
 
@@ -45,7 +45,7 @@ class PlacedCosts {
     const CostTensor& of = graph_.tensor(tensor);
     return of.producer < 0 ? of.inputHome : placed_.device(of.producer);
   }
-  /// Whether a node that reads a tensor has it only when it has been sent.
+  /// Returns whether a node that reads a tensor has it only when it has been sent.
   bool isSent(int tensor, int node) const {
     return home(tensor) != placed_.device(node) && !meetings_.isSpared(tensor, node, placed_);
   }
@@ -81,8 +81,8 @@ class PlacedCosts {
     return isDone || isNone ? 0 : flat_.timeNs(node, device);
   }
 
-  /// What it takes longer as the first there to read tensors that were sent to its device
-  /// (LinkModel::readNsPerByte).
+  /// Returns how much longer it takes as the first there to read tensors that were sent to its
+  /// device (LinkModel::readNsPerByte).
   int64_t firstReadsNs(int node) const {
     const int device = placed_.device(node);
     int64_t sum = 0;
@@ -100,8 +100,8 @@ class PlacedCosts {
     return sum;
   }
 
-  /// What it takes longer as it sends what it makes (LinkModel::sendNsPerByte), to each device that
-  /// reads it and to the client.
+  /// Returns how much longer it takes as it sends its results (LinkModel::sendNsPerByte), to each
+  /// device that reads them and to the client.
   int64_t sendsNs(int node) const {
     const int from = placed_.device(node);
     int64_t sum = 0;

@@ -1,4 +1,4 @@
-// What ports make of a placement: the time of devices for tensors that come and go.
+// Ports are the time that devices spend on tensors that come and go.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_PORTS_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_PORTS_H_
 
@@ -14,8 +14,9 @@ namespace graphrun::placement {
 struct PortUse {
   /// Tensors that nodes here read and that come from elsewhere, each counted once.
   int arrivals = 0;
-  /// Of the device's own time, if it has a port: for each tensor that comes from elsewhere, and for
-  /// each that goes elsewhere, once however many read it there. The client is elsewhere too.
+  /// The part of the device's own time, if it has a port, for tensors that come and go: for each
+  /// tensor that comes from elsewhere, and for each that goes elsewhere, once however many read it
+  /// there. The client is elsewhere too.
   int64_t inNs = 0;
   int64_t outNs = 0;
 };

@@ -106,7 +106,7 @@ class Run {
   /// happens at one time happens in the order of ranks, so that no cause comes after its effect.
   using Event = std::tuple<int64_t, int, bool, int>;
 
-  /// What runs on a core.
+  /// A Core holds the queue of what runs on it.
   struct Core {
     absl::Span<const int> nodes;  // in their order
     size_t next = 0;              // nodes that have started
@@ -139,7 +139,7 @@ class Run {
     return core(cores_.isShared() ? cores_.of(static_cast<int>(device)).front()
                                   : static_cast<int>(device));
   }
-  /// Who waits for what other devices do before they come to a meeting.
+  /// Finds which nodes wait for what other devices do before they come to a meeting.
   void findMeeting() {
     meeting_.resize(meetings_.empty() ? 0 : graph_.nodes.size());
     for (size_t n = 0; n < meeting_.size(); ++n) {
@@ -290,7 +290,7 @@ class Run {
     }
   }
 
-  /// Whether the node is the next one on each core of its device.
+  /// Returns whether the node is the next one on each core of its device.
   bool hasTurn(int node) {
     absl::Span<const int> cores = cores_.of(deviceOf(node));
     return std::all_of(cores.begin(), cores.end(), [&](int id) {
@@ -410,7 +410,8 @@ class Run {
     result_.periodNs = period;
   }
 
-  /// Of a step, for which the client's process works on what its workers get and give.
+  /// Returns the client's time in a step, for which its process works on what its workers get and
+  /// give.
   int64_t clientNs() const {
     const ClientLoad& client = simulator_.client();
     int64_t bytes = 0;

@@ -24,7 +24,7 @@ struct SimulatorOptions {
   int edgeSlots = 2;
   /// Buffers of a tensor that comes from the client.
   int clientSlots = 1;
-  /// Whether what a device sends stays until the step ends, as in the executor, which lets the
+  /// True when what a device sends stays until the step ends, as in the executor, which lets the
   /// receiver read it until then.
   bool holdsSent = true;
 };
@@ -54,7 +54,7 @@ struct MemorySample {
 
 struct DeviceUse {
   int64_t busyNs = 0;
-  /// Of its own time for tensors that come and go; see Device::hasPort.
+  /// The part of the device's own time for tensors that come and go; see Device::hasPort.
   int64_t portNs = 0;
   int64_t weightBytes = 0;
   /// Buffers of incoming edges, and of libraries between devices that meet; held for the whole
@@ -99,7 +99,7 @@ struct Simulation {
   std::vector<DeviceUse> devices;
   std::vector<LinkUse> links;
 
-  /// What the one who asked for the step waits.
+  /// Returns the time that the one who asked for the step waits.
   int64_t latencyNs() const { return stepNs + overheadNs + crowdingNs; }
   /// The transfer of `tensor` to `to`, nullptr if there is none.
   const Transfer* transfer(int tensor, int to) const;

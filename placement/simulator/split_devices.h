@@ -27,10 +27,10 @@ std::vector<int> partsToTry(const Cluster& cluster, int width);
 /// The most nodes of the graph that have the same distance from its inputs, counted in nodes.
 int widthOf(const CostGraph& graph);
 
-/// What a device needs, together with its parts: they share its memory.
+/// Returns the memory that a device needs, together with its parts: they share it.
 int64_t memoryWithParts(const Cluster& cluster, const Simulation& simulation, int device);
 
-/// Of a device whose parts need more than it has, "" when there is none.
+/// Describes a device whose parts need more than it has, "" when there is none.
 std::string overfullDevice(const Cluster& cluster, const Simulation& simulation);
 
 }  // namespace graphrun::placement

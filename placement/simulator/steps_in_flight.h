@@ -1,4 +1,4 @@
-// Whether steps of a plan for a cluster may be in flight beside each other.
+// A rule says whether steps of a plan for a cluster may be in flight beside each other.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_STEPS_IN_FLIGHT_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_STEPS_IN_FLIGHT_H_
 
@@ -19,7 +19,7 @@ inline int workersOutside(const Cluster& cluster) {
                                         [](const Worker& worker) { return !worker.inClient; }));
 }
 
-/// Whether steps overlap wherever nodes are: the client's process would run one at a time.
+/// Returns whether steps overlap wherever nodes are: the client's process would run one at a time.
 inline bool stepsOverlap(const Cluster& cluster) {
   return !cluster.workers.empty() &&
          workersOutside(cluster) == static_cast<int>(cluster.workers.size());

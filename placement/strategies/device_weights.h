@@ -1,4 +1,4 @@
-// How much users want devices to be used.
+// Device weights say how much users want devices to be used.
 #ifndef GRAPHRUN_PLACEMENT_STRATEGIES_DEVICE_WEIGHTS_H_
 #define GRAPHRUN_PLACEMENT_STRATEGIES_DEVICE_WEIGHTS_H_
 
@@ -13,7 +13,7 @@ namespace graphrun::placement {
 /// What they find is told with true times.
 class WeightedProblem {
  public:
-  /// Whether some device's weight is not 1.
+  /// Returns whether some device's weight is not 1.
   static bool applies(const PlacementProblem& problem);
 
   /// `problem` must outlive it.

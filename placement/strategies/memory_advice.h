@@ -1,4 +1,4 @@
-// What to tell a user whose graph does not fit.
+// The advice tells a user what to do when a graph does not fit.
 #ifndef GRAPHRUN_PLACEMENT_STRATEGIES_MEMORY_ADVICE_H_
 #define GRAPHRUN_PLACEMENT_STRATEGIES_MEMORY_ADVICE_H_
 

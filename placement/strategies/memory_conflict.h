@@ -1,4 +1,4 @@
-// Which memory limits, together with other rules, leave no placement.
+// A memory conflict is a set of memory limits that, together with other rules, leave no placement.
 #ifndef GRAPHRUN_PLACEMENT_STRATEGIES_MEMORY_CONFLICT_H_
 #define GRAPHRUN_PLACEMENT_STRATEGIES_MEMORY_CONFLICT_H_
 

@@ -14,14 +14,14 @@
 namespace graphrun::placement {
 namespace {
 
-/// Of the time that is left, what a list schedule and a search may take; the rest is for the
-/// simulation of what they give.
+/// The shares of the time that is left that a list schedule and a search may take; the rest is for
+/// the simulation of what they give.
 constexpr double kListShare = 0.7;
 constexpr double kSearchShare = 0.9;
-/// Of the budget, what must be left for a heuristic to begin, and for a search.
+/// The shares of the budget that must be left for a heuristic to begin, and for a search.
 constexpr double kLeastForHeuristic = 0.15;
 constexpr double kLeastForSearch = 0.4;
-/// Of the work that a search sees fit, the first turn; each later one is twice as long.
+/// The first turn's share of the work that a search sees fit; each later turn is twice as long.
 constexpr double kFirstEffort = 1.0 / 64;
 constexpr int kMostTurns = 64;
 
@@ -79,19 +79,19 @@ void Portfolio::runHeuristics() {
   }
 }
 
-/// Whether there is an answer, and less than this share of the budget is left.
+/// Returns whether there is an answer, and less than this share of the budget is left.
 bool Portfolio::isLate(double share) const {
   auto least = static_cast<int64_t>(share * static_cast<double>(problem_.search.budgetNs));
   return best_.has_value() && isTimed() && partOf(1) < least;
 }
 
-/// Of the time that is left.
+/// Returns a share of the time that is left.
 int64_t Portfolio::partOf(double share) const {
   int64_t left = beginNs_ + problem_.search.budgetNs - runtime::nowNanos();
   return static_cast<int64_t>(share * static_cast<double>(left));
 }
 
-/// Whether nothing more is to be done, or can be.
+/// Returns whether nothing more is to be done, or can be.
 bool Portfolio::isOver() const {
   bool isDone = best_.has_value() && problem_.objectiveNs(best_->simulation) <= best_->boundNs;
   bool isWorkDone = problem_.search.workLeft != nullptr && *problem_.search.workLeft < 0;

@@ -13,9 +13,10 @@
 
 namespace graphrun::placement {
 
-/// What is run, and in which order, does not depend on the budget, which only says where it ends;
-/// what was found is kept. So more time never gives a worse placement, as far as clocks allow, and
-/// without a budget every run gives the same. One thread.
+/// A portfolio runs strategies one after the other. What it runs, and in which order, does not
+/// depend on the budget, which only says where it ends; what was found is kept. So more time never
+/// gives a worse placement, as far as clocks allow, and without a budget every run gives the same.
+/// One thread.
 class Portfolio {
  public:
   /// The time of `problem.search.budgetNs`, if it is not 0, begins now. The problem must outlive

@@ -36,7 +36,7 @@ class Replanner {
   Replanner(const PlacementProblem& problem, const FilePlacement& old)
       : problem_(problem), graph_(problem.graph()), old_(old) {}
 
-  /// What can be kept, if that is an answer at all.
+  /// Returns the part of the old placement that can be kept, if that is an answer at all.
   absl::StatusOr<PlacementResult> start() const {
     Placement placement;
     placement.device = devices();

@@ -26,7 +26,7 @@ struct Strategy {
   /// Searches: a placement that is no worse than `start`, the best one that is known, or nullptr.
   absl::StatusOr<PlacementResult> (*improve)(const PlacementProblem& problem,
                                              const PlacementResult* start) = nullptr;
-  /// Whether it is for problems of this kind; `auto` does without a heuristic that is not.
+  /// True when it is for problems of this kind; `auto` does without a heuristic that is not.
   bool (*applies)(const PlacementProblem& problem) = nullptr;
   /// Searches: whether what it does first ends by the work that it sees fit, not by a budget: then
   /// it is given little work at first, or the rest might have no time.
@@ -45,7 +45,7 @@ absl::Span<const Strategy> strategies();
 /// The strategy of this name; NotFound lists the names.
 absl::StatusOr<const Strategy*> findStrategy(absl::string_view name);
 
-/// What one heuristic gave.
+/// A candidate is the result of one heuristic.
 struct Candidate {
   std::string strategy;
   absl::StatusOr<PlacementResult> result;

@@ -14,7 +14,7 @@
 
 namespace graphrun::placement {
 
-/// What is wrong with a file.
+/// FileProblems collects what is wrong with a file.
 class FileProblems {
  public:
   explicit FileProblems(absl::string_view fileName) : fileName_(fileName) {}

@@ -1,4 +1,5 @@
-// What searches for throughput and calls move as one, and the tensors between.
+// A coarse graph joins the nodes that searches for throughput and calls move as one, and has the
+// tensors between.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_COARSE_GRAPH_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_COARSE_GRAPH_H_
 
@@ -42,7 +43,8 @@ struct CoarseGraph {
   std::vector<int> deviceByNode(const std::vector<int>& device) const;
 };
 
-/// Whether calls, which backward nodes take part in too, or the problem itself want contiguity.
+/// Returns whether calls, which backward nodes take part in too, or the problem itself want
+/// contiguity.
 bool wantsContiguity(const PlacementProblem& problem);
 
 /// The units of the constraints.

@@ -9,7 +9,8 @@
 namespace graphrun::placement {
 namespace {
 
-/// Of orders with chance, so many until it counts for as much as what is opened.
+/// After so many random orders without a better one, the search counts for as much as what is
+/// After so many orders chance weighs as much as the memory that a node opens.
 constexpr int kSteady = 50;
 
 double uniform(std::mt19937_64& random) {

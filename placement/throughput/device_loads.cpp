@@ -52,7 +52,7 @@ void DeviceLoads::addNode(int coarseNode, int device, int sign) {
   }
 }
 
-/// What a node that shares work adds to a device's time.
+/// Adds the time that a node that shares work takes on a device.
 int64_t DeviceLoads::shareNs(int node, int device, int sign) {
   const FlatGraph& flat = problem_.simulator.flat();
   auto id = static_cast<size_t>(flat.sharedOf(node));
@@ -147,7 +147,7 @@ void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
   }
 }
 
-/// What makes the tensor is busy with sending it.
+/// Adds the time for which the tensor's producer is busy with sending it.
 void DeviceLoads::addSend(const CostTensor& tensor, int home, int to, int sign) {
   if (tensor.producer >= 0) {
     const LinkTable& links = problem_.simulator.links();

@@ -9,7 +9,7 @@
 
 namespace graphrun::placement {
 
-/// What the simulator says of a placement's loads, weights and receive buffers, kept up to date
+/// DeviceLoads keeps the simulator's loads, weights and receive buffers of a placement up to date
 /// move by move; the first to read a tensor takes longer even if it has nothing else to do. A
 /// resource is a core (CoreTable) or a link. O(tensors of the coarse node x devices) for a move.
 /// Not synchronised.

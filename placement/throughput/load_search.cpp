@@ -101,7 +101,7 @@ bool LoadSearch::mayGo(int coarseNode, int to, const DeviceLoads& loads) const {
                        std::none_of(after.begin(), after.end(), tooEarly)));
 }
 
-/// Where the coarse node might go: to a neighbour, or anywhere.
+/// Returns where the coarse node might go: to a neighbour, or anywhere.
 int LoadSearch::target(int coarseNode, const DeviceLoads& loads) {
   constexpr uint64_t kAnywhere = 4;  // of so many moves one
   auto touching = coarse_.touching[coarseNode];

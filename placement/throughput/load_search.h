@@ -12,12 +12,12 @@
 
 namespace graphrun::placement {
 
-/// What a search makes small.
+/// A SearchGoal is the quantity that a search makes small.
 class SearchGoal {
  public:
   virtual ~SearchGoal() = default;
-  /// Of a move's worth; the best placement known has about as much as there are busy devices.
-  /// Infinity where the coarse nodes may not be so.
+  /// Returns the energy, in units of a move's worth; the best placement known has about as much as
+  /// there are busy devices. Infinity where the coarse nodes may not be so.
   virtual double energy(const DeviceLoads& loads) = 0;
   /// The objective of what energy() was asked for last, if it may be an answer.
   virtual int64_t ns(const DeviceLoads& loads) = 0;
@@ -44,7 +44,7 @@ class LoadSearch {
   LoadSearch(const PlacementProblem& problem, const CoarseGraph& coarse, bool staged,
              SearchGoal& goal, std::vector<int> device, std::vector<int64_t> reserved);
 
-  /// Where staged: whether the start has an order of devices to keep.
+  /// Returns where staged: whether the start has an order of devices to keep.
   bool canBegin();
   /// From the best placement known: so many moves, or until the limit (which kMovesPerUnit count
   /// in) or `bound` is reached. True if a better one was found.

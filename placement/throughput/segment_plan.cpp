@@ -91,7 +91,7 @@ void SegmentPlanner::addCapacities() {
   }
 }
 
-/// Whether what is behind the cut may be done in less than `below` by what is left.
+/// Returns whether what is behind the cut may be done in less than `below` by what is left.
 bool SegmentPlanner::canEnd(size_t state, size_t cut, int64_t below) const {
   return sum_ || static_cast<double>(left_[cut]) <= capacity_[state] * static_cast<double>(below);
 }

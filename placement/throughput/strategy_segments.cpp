@@ -27,7 +27,7 @@ constexpr int64_t kMostSegmentParts = 80'000;
 /// Times that the limits are lowered by what an estimate of memory was wrong.
 constexpr int kMostCorrections = 20;
 
-/// Whether each coarse node may go to one of the devices, which are ascending.
+/// Returns whether each coarse node may go to one of the devices, which are ascending.
 bool mayHaveAll(const CoarseGraph& coarse, const std::vector<int>& devices) {
   return std::all_of(coarse.nodes.begin(), coarse.nodes.end(), [&](const CoarseNode& coarseNode) {
     return std::any_of(coarseNode.allowed.begin(), coarseNode.allowed.end(), [&](int device) {
