@@ -51,7 +51,7 @@ absl::Status syncFolder(const std::string& path) {
 /// Links that are followed before they count as a circle; the system's own limit.
 constexpr int kMostLinks = 40;
 
-/// What a link says, seen from the folder that it lies in; "" where `path` is none.
+/// Returns the target of a link, seen from the folder that it lies in; "" where `path` is none.
 std::string linkTarget(const std::string& path) {
   std::error_code error;
   std::filesystem::path target = std::filesystem::read_symlink(path, error);
@@ -70,7 +70,7 @@ std::optional<int> openFileOf(absl::string_view path) {
   return isOne && absl::SimpleAtoi(path, &fd) && fd >= 0 ? std::optional(fd) : std::nullopt;
 }
 
-/// Where to write: a file that need not exist, or one that is open already.
+/// A place to write to: a file that need not exist, or one that is open already.
 struct Place {
   std::string path;
   std::optional<int> open;

@@ -1,4 +1,4 @@
-// What a process may use of the machine: by its control groups and whoever started it.
+// Control groups and whoever started a process limit what it may use of the machine.
 #ifndef GRAPHRUN_RUNTIME_BASE_CGROUP_H_
 #define GRAPHRUN_RUNTIME_BASE_CGROUP_H_
 

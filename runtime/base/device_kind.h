@@ -30,7 +30,8 @@ inline constexpr size_t kOpClassCount = 7;
 /// inputs and outputs of models are, is of this kind.
 inline constexpr char kHostKind[] = "cpu";
 
-/// What devices of a kind do per second where nothing was measured. All rates are positive.
+/// KindRates are the rates of a kind's devices per second where nothing was measured. All rates are
+/// positive.
 struct KindRates {
   /// Fixed cost of starting one operation, and of each further step of a sequence, ns.
   double opOverheadNs = 0;

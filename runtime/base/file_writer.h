@@ -1,4 +1,4 @@
-// What files that are being written have in common.
+// Writers of files share these helpers.
 #ifndef GRAPHRUN_RUNTIME_BASE_FILE_WRITER_H_
 #define GRAPHRUN_RUNTIME_BASE_FILE_WRITER_H_
 

@@ -25,7 +25,7 @@ constexpr uint32_t kAddressSlot = R_PPC64_GLOB_DAT;
 #error "the relocations of this architecture are not known here"
 #endif
 
-/// What the dynamic linker knows of a loaded file.
+/// A LoadedFile is the dynamic linker's entry for a loaded file.
 struct LoadedFile {
   uintptr_t base = 0;
   const ElfW(Sym) * symbols = nullptr;
@@ -37,7 +37,7 @@ struct LoadedFile {
   bool isSealed(uintptr_t address) const { return address >= sealedBegin && address < sealedEnd; }
 };
 
-/// What the dynamic linker's tables have as a number.
+/// Makes a pointer of an address that the dynamic linker's tables have as a number.
 template <typename T>
 T* pointerAt(uintptr_t address) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -87,7 +87,7 @@ uintptr_t pageOf(uintptr_t address) {
   return address / pageBytes * pageBytes;
 }
 
-/// Whether the file that `info` tells of holds `code`; if so, what is known of it.
+/// Returns whether the file that `info` tells of holds `code`; if so, what is known of it.
 bool readFile(const dl_phdr_info& info, uintptr_t code, LoadedFile& file) {
   const ElfW(Dyn)* dynamic = nullptr;
   bool holdsCode = false;

@@ -1,4 +1,4 @@
-// Where the calls of another library go.
+// Calls of another library are redirected here.
 #ifndef GRAPHRUN_RUNTIME_BASE_LIBRARY_CALLS_H_
 #define GRAPHRUN_RUNTIME_BASE_LIBRARY_CALLS_H_
 

@@ -24,7 +24,7 @@ void logOnce(LogLevel level, absl::string_view key, absl::string_view message,
 void setLogThreshold(LogLevel level);
 LogLevel logThreshold();
 
-/// Whether a line without an end stands on the terminal, which the next line takes the place of.
+/// Notes whether a line without an end stands on the terminal, which the next line replaces.
 /// Thread-safe.
 void setStatusLine(bool stands);
 

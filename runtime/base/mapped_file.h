@@ -19,7 +19,7 @@ namespace graphrun::runtime {
 /// DataLoss for a failing one, Unavailable for what lacks or is busy now, else InvalidArgument).
 absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue);
 
-/// What happened to a file since it was mapped.
+/// A FileChange says what happened to a file since it was mapped.
 enum class FileChange {
   kNone,
   kWritten,  // its bytes may be others by now

@@ -21,7 +21,7 @@ class MemoryFile : public FileWriter {
   absl::Status seal();
 
   using FileWriter::name;
-  /// Where it can be opened, as long as this object lives.
+  /// Returns where it can be opened, as long as this object lives.
   std::string path() const;
 
  private:

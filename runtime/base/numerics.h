@@ -1,4 +1,4 @@
-// How freely kernels may round, and to what.
+// Numerics and precision say how freely kernels may round, and to what.
 #ifndef GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
 #define GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
 
@@ -6,7 +6,7 @@
 
 namespace graphrun::runtime {
 
-/// Which ways to compute an operation are allowed. In files as a number: append only.
+/// Numerics say which ways to compute an operation are allowed. In files as a number: append only.
 enum class Numerics : uint8_t {
   kFast,   ///< also algorithms of more rounding that weights and elements bound: Winograd's
   kExact,  ///< only algorithms that round as the operation's definition does, in any order of sums
@@ -14,7 +14,8 @@ enum class Numerics : uint8_t {
   kDeterministic
 };
 
-/// What products, and what lies between them, compute in. In files as a number: append only.
+/// Precision is the type in which products, and what lies between them, are computed. In files as a
+/// number: append only.
 enum class Precision : uint8_t {
   kF32,  ///< as the model says
   /// Operands and results of f32 rounded to bf16 (8 bits of precision), sums kept in f32; inputs,

@@ -1,4 +1,4 @@
-// What a plan is to be best at, and how many of its steps can be under way.
+// A plan is made for an objective, and a bounded number of its steps can be under way.
 #ifndef GRAPHRUN_RUNTIME_BASE_OBJECTIVE_H_
 #define GRAPHRUN_RUNTIME_BASE_OBJECTIVE_H_
 
@@ -6,7 +6,7 @@
 
 namespace graphrun::runtime {
 
-/// What a placement is to minimise. In files as a number: append only.
+/// A placement minimises its objective. In files as a number: append only.
 enum class Objective : uint8_t {
   kLatency,     ///< the time of one step
   kThroughput,  ///< the time between steps that follow each other without a gap

@@ -8,13 +8,13 @@
 
 namespace graphrun::runtime {
 
-/// Whether what is in `folder` can only be the user's own, or root's: one of them has it, as a
-/// folder or as a link to one, and nobody else may write to it. OK too where there is none.
+/// Checks that only the user, or root, can have put what is in `folder` there: one of them has it,
+/// as a folder or as a link to one, and nobody else may write to it. OK too where there is none.
 /// PermissionDenied tells owner or mode and what to do.
 absl::Status checkPrivate(const std::string& folder);
 
-/// Of a folder that private ones lie in: nobody else may put another in their place. The folder for
-/// temporary files will do.
+/// Checks a folder that private ones lie in: nobody else may put another in their place. The folder
+/// for temporary files will do.
 absl::Status checkKeeps(const std::string& folder);
 
 /// Makes `folder` and what is missing above it, for the user alone, and checks it.

@@ -110,7 +110,7 @@ uint64_t usedAddressSpace() {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// What a thread takes when it starts.
+/// Returns the bytes of stack of a thread that starts.
 uint64_t stackBytes() {
   pthread_attr_t attributes;
   size_t bytes = 0;

@@ -1,4 +1,4 @@
-// What a program sets for its whole process; a library leaves it to the program that it is in.
+// A program sets these for its whole process; a library leaves them to the program that it is in.
 #ifndef GRAPHRUN_RUNTIME_BASE_PROCESS_H_
 #define GRAPHRUN_RUNTIME_BASE_PROCESS_H_
 
@@ -16,8 +16,8 @@ void raiseFileLimit();
 /// ResourceExhausted where the process may not open `needed` files more; `what` needs them.
 absl::Status checkFileLimit(uint64_t needed, absl::string_view what);
 
-/// Where the address space is limited (`ulimit -v`) threads share one of malloc's arenas: each has
-/// 64 MiB of it whatever is allocated. Before threads exist.
+/// Makes threads share one of malloc's arenas where the address space is limited (`ulimit -v`):
+/// each has 64 MiB of it whatever is allocated. Before threads exist.
 void spareAddressSpace();
 
 /// ResourceExhausted where the limit of the address space leaves less than `threads` stacks and

@@ -10,7 +10,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What the codes beyond the largest number mean.
+/// Specials say what the codes beyond the largest number mean.
 enum class Specials : uint8_t {
   kIeee,     ///< infinities and NaNs, as in IEEE 754
   kNan,      ///< all ones is NaN, there is no infinity ("fn")

@@ -18,10 +18,10 @@ enum class PowerRounding : uint8_t { kUp, kDown, kNearest };
 /// "up", "down" and "nearest", as ONNX's Cast has them; nothing for another text.
 std::optional<PowerRounding> parsePowerRounding(absl::string_view text);
 
-/// How a number becomes an element of a reduced type.
+/// A ReducedConversion says how a number becomes an element of a reduced type.
 struct ReducedConversion {
-  /// What is out of range becomes the largest value of its sign; else infinity, or NaN where the
-  /// type has none. f4e2m1, f6e2m3 and f6e3m2 always saturate; integers always wrap.
+  /// When true, a number out of range becomes the largest value of its sign; else infinity, or NaN
+  /// where the type has none.
   bool saturate = true;
   PowerRounding rounding = PowerRounding::kUp;
 };

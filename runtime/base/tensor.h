@@ -122,7 +122,8 @@ class HostTensor {
                   std::ranges::size(values), std::is_const_v<Element>);
   }
 
-  /// Whether its elements are const values of the caller: it is an input, and no run writes to it.
+  /// Returns whether its elements are const values of the caller: it is an input, and no run writes
+  /// to it.
   bool isReadOnly() const { return isReadOnly_; }
 
   const TensorSpec& spec() const { return spec_; }

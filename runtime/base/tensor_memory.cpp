@@ -19,7 +19,7 @@ absl::Status tooLarge(const TensorSpec& spec, int64_t bytes, absl::string_view w
       absl::StrCat("a tensor ", spec.toString(), " takes ", formatBytes(bytes), ", ", why));
 }
 
-/// What the tensor allocates; of strings their objects.
+/// Returns the bytes that the tensor allocates; for strings those of their objects.
 absl::StatusOr<int64_t> bytesOf(const TensorSpec& spec) {
   bool isText = spec.type == ElementType::kString;
   constexpr int64_t kTimes = sizeof(std::string) / sizeof(double);

@@ -12,7 +12,7 @@
 
 namespace graphrun::runtime {
 
-/// What an event is about; `TraceEvent::id` counts within its kind.
+/// The kind says what an event is about; `TraceEvent::id` counts within its kind.
 enum class TraceKind : uint8_t {
   kKernel = 0,   // id: the operation's position in its partition
   kSend = 1,     // id: the edge
@@ -33,7 +33,8 @@ struct TraceEvent {
   bool operator==(const TraceEvent&) const = default;
 };
 
-/// What a step took by the clock of the device that ran it: the median of some runs.
+/// A StepTime is the time of a step by the clock of the device that ran it: the median of some
+/// runs.
 struct StepTime {
   std::string label;
   uint64_t ns = 0;

@@ -48,7 +48,7 @@ class Writer {
   }
 
  private:
-  // Where one end of an arrow is.
+  // An End is where one end of an arrow is.
   struct End {
     size_t pid = 0;
     size_t tid = 0;

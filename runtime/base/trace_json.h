@@ -23,8 +23,8 @@ struct TraceStream {
   // By TraceEvent::id, bytes that the kernel needs beside its tensors; empty where that is unknown.
   std::vector<uint64_t> kernelWeights;
   std::vector<uint64_t> kernelScratch;
-  // Where the events of kernels tell no more than launches and waits: the times of steps, as far as
-  // they were measured.
+  // The times of steps, as far as they were measured, where the events of kernels tell no more than
+  // launches and waits.
   std::optional<std::vector<StepTime>> stepTimes;
 };
 

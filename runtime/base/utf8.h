@@ -12,7 +12,7 @@ namespace graphrun::runtime {
 /// not empty; 0 if there is none.
 size_t utf8Length(absl::string_view text);
 
-/// Whether all of `text` is well-formed.
+/// Returns whether all of `text` is well-formed.
 bool isUtf8(absl::string_view text);
 
 }  // namespace graphrun::runtime

@@ -1,5 +1,5 @@
-// What cluster.yaml says, as plain data. The session reaches workers by it, placement makes its
-// Cluster of it (placement/cluster/cluster.h).
+// A cluster description is the content of cluster.yaml as plain data. The session reaches workers
+// by it, placement makes its Cluster of it (placement/cluster/cluster.h).
 #ifndef GRAPHRUN_RUNTIME_CLUSTER_CLUSTER_DESCRIPTION_H_
 #define GRAPHRUN_RUNTIME_CLUSTER_CLUSTER_DESCRIPTION_H_
 

@@ -29,10 +29,10 @@ int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 /// Problems of a file that are told one by one.
 constexpr size_t kMostTold = 100;
 
-/// Of devices; the most is as far from 1.
+/// The least weight of a device; the most is as far from 1.
 constexpr double kLeastWeight = 0.01;
 
-/// Where a document begins; what is in it does not matter.
+/// DocumentStart notes where a document begins; what is in it does not matter.
 class DocumentStart final : public YAML::EventHandler {
  public:
   std::optional<int> line;  ///< from 1
@@ -64,7 +64,7 @@ std::optional<int> secondDocument(const std::string& text) {
 
 bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
 
-/// Whether a text can be told as it is.
+/// Returns whether a text can be told as it is.
 bool isPlain(const std::string& text) {
   return isUtf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
            return absl::ascii_iscntrl(static_cast<unsigned char>(c));

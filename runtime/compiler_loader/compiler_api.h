@@ -16,7 +16,7 @@ extern "C" {
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
 
-/// What the names of a plan's outputs begin with that PlanRequest.dumps asked for.
+/// The names of a plan's outputs that PlanRequest.dumps asked for begin with this.
 #define GR_DUMP_PREFIX "dump:"
 
 /// Bytes of the caller, valid during the call.
@@ -51,7 +51,7 @@ typedef int32_t (*GrFindCode)(void* context, const char* name, GrBytes* out);
 /// Keeps machine code under the name of what it was made from.
 typedef void (*GrStoreCode)(void* context, const char* name, GrBytes code);
 
-/// What compilePartition is to compile.
+/// A GrPartition is the input of compilePartition.
 typedef struct GrPartition {
   GrBytes plan;             ///< a verified Plan (runtime/format/plan.fbs), aligned to 8
   uint32_t index;           ///< into Plan.partitions; its device's description is in Plan.devices
@@ -66,7 +66,8 @@ typedef struct GrPartition {
   uint64_t memoryBytes;  ///< for weights and arena; 0: no limit
 } GrPartition;
 
-/// What is known of a device's kernels, and what compilePartition finds out.
+/// GrTuning holds what is known of a device's kernels, and receives what compilePartition finds
+/// out.
 typedef struct GrTuning {
   GrBytes known;         ///< in: `measured` of an earlier call for this fingerprint; empty at first
   GrBytes refused;       ///< in: what devices of this fingerprint refused to load, a line a step

@@ -46,8 +46,8 @@ class Result {
 
 GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size()}; }
 
-/// What a compiler may ask for, behind C function pointers; keeps the error of a weight, which the
-/// compiler only sees the code of.
+/// A CompileContext answers what a compiler may ask for, behind C function pointers; it keeps the
+/// error of a weight, of which the compiler only sees the code.
 struct CompileContext {
   ReadWeight read;
   CodeStore* code;

@@ -53,7 +53,8 @@ struct CompiledPartition {
   bool tuned = false;               // no choice of a kernel waits for a measurement
 };
 
-/// What the compile world does for the run world. Thread-safe. Tests put their own in its place.
+/// A Compiler is the compile world's service to the run world. Thread-safe. Tests put their own in
+/// its place.
 class Compiler {
  public:
   virtual ~Compiler() = default;
@@ -120,7 +121,7 @@ class CompilerLoader final : public Compiler {
 
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }
-  /// Whether any call has needed the compile world so far.
+  /// Returns whether any call has needed the compile world so far.
   bool loaded() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace graphrun::runtime {
 
-/// Where a worker listens.
+/// An Address is where a worker listens.
 struct Address {
   enum class Kind { kUnix, kIpv4, kIpv6, kName };
   Kind kind = Kind::kUnix;

@@ -26,7 +26,7 @@ struct Child {
 /// NotFound or Internal when the program cannot be run; then nothing is left behind.
 absl::StatusOr<Child> startChild(const std::vector<std::string>& arguments);
 
-/// What waitpid's status says: "exited with status 3", "was killed by signal 9 (Killed)".
+/// Describes waitpid's status: "exited with status 3", "was killed by signal 9 (Killed)".
 std::string describeExit(int waitStatus);
 
 }  // namespace graphrun::runtime

@@ -1,4 +1,4 @@
-// What libgraphrun-control.so gives to controlPlane().
+// libgraphrun-control.so exports this to controlPlane().
 #include "runtime/control/certificate_files.h"
 #include "runtime/control/control_plane.h"
 #include "runtime/control/grpc_client.h"

@@ -14,7 +14,8 @@
 
 namespace graphrun::runtime {
 
-/// What stands behind WorkerClient::create, WorkerService::start and makeCertificates.
+/// A ControlPlane has the functions behind WorkerClient::create, WorkerService::start and
+/// makeCertificates.
 struct ControlPlane {
   const char* version;  ///< GraphRun's: both sides share C++ types
   absl::StatusOr<std::unique_ptr<WorkerClient>> (*makeClient)(const WorkerClientOptions& options);
@@ -31,7 +32,7 @@ absl::StatusOr<const ControlPlane*> controlPlane();
 
 }  // namespace graphrun::runtime
 
-/// What the library exports.
+/// The library exports this function.
 extern "C" const graphrun::runtime::ControlPlane* grControlPlane();
 
 #endif  // GRAPHRUN_RUNTIME_CONTROL_CONTROL_PLANE_H_

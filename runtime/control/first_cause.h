@@ -1,4 +1,5 @@
-// Where a failure began, carried as a payload of absl::Status from the kernel to the user.
+// The first cause says where a failure began; absl::Status carries it as a payload from the kernel
+// to the user.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_FIRST_CAUSE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_FIRST_CAUSE_H_
 
@@ -27,8 +28,8 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause);
 /// The cause that a status carries, or nothing.
 std::optional<FirstCause> firstCauseOf(const absl::Status& status);
 
-/// Whether a device refused its part of a plan for want of memory: another plan may do. A full
-/// disk, or too few file descriptors, are of a process and name no device.
+/// Returns whether a device refused its part of a plan for want of memory: another plan may do. A
+/// full disk, or too few file descriptors, are of a process and name no device.
 bool isDeviceTooSmall(const absl::Status& status);
 
 /// `status` with `context` before its message; unlike annotate, keeps the first cause.

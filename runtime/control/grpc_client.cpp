@@ -69,7 +69,7 @@ bool isTlsRefusal(const absl::Status& status) {
          absl::StrContains(status.message(), "Peer name");
 }
 
-/// What a worker says in words, within bounds.
+/// Returns the texts that a worker sent, within bounds.
 std::vector<std::string> textsOf(const google::protobuf::RepeatedPtrField<std::string>& wire) {
   const int count = std::min(wire.size(), static_cast<int>(kMaxWorkerNotes));
   std::vector<std::string> texts;
@@ -143,7 +143,7 @@ class GrpcClient final : public WorkerClient {
   void markLost(const absl::Status& why) override { giveUp(why); }
 
  private:
-  /// How far one attempt to join came.
+  /// An Attempt says how far one attempt to join came.
   enum class Attempt { kFinal, kUnreached, kBusy };
   absl::StatusOr<JoinedWorker> tryJoin(Millis timeout, Attempt* attempt);
   absl::Status checkJoined(const control::JoinReply& reply) const;

@@ -46,7 +46,8 @@ class JobGate {
   bool close(const std::string& job, const absl::Status& why);
   /// Cancels the calls inside: streams that wait for data do not end in another way.
   void interrupt();
-  /// What a call of a job that has been closed failed by: not `status`, but why that was.
+  /// Returns why a call of a job that has been closed failed: not `status`, but why the job was
+  /// closed.
   absl::Status causeOf(const grpc::ServerContext& context, const absl::Status& status);
   /// Waits for the calls that were let in; true once they have ended, false after `patience`.
   bool drain(Millis patience);

@@ -36,7 +36,7 @@ inline constexpr size_t kMaxWeightsAQuery = size_t{64} << 10;
 inline constexpr size_t kMaxErrorBytes = size_t{8} << 10;
 /// Bytes of a name (node, op, device, worker) on the wire.
 inline constexpr size_t kMaxNameBytes = 1024;
-/// What a worker says of a thing in words: the most texts of at most kMaxErrorBytes.
+/// A worker sends at most so many texts of kMaxErrorBytes about one thing.
 inline constexpr size_t kMaxWorkerNotes = 64;
 /// The highest number of a step that a run may begin at; tensors carry it in 62 bits.
 inline constexpr uint64_t kMaxStep = uint64_t{1} << 61;
@@ -48,7 +48,7 @@ inline constexpr size_t kSecretBytes = 16;
 
 using Millis = std::chrono::milliseconds;
 
-/// How long the coordinator tries to reach a worker: start order does not matter.
+/// The coordinator tries for so long to reach a worker: start order does not matter.
 inline constexpr Millis kJoinTimeout{30'000};
 /// Deadline of the calls that only exchange facts.
 inline constexpr Millis kCallTimeout{10'000};
@@ -71,7 +71,7 @@ inline constexpr Millis kHeartbeatTimeout{2'500};
 inline constexpr Millis kConnectionTimeout{3'000};
 /// Time between two signs of life of a connection itself. Without them there is no such timeout.
 inline constexpr Millis kConnectionPing{10'000};
-/// How often silence is looked for.
+/// Silence is looked for this often.
 inline constexpr Millis kHeartbeatCheck{100};
 
 }  // namespace graphrun::runtime

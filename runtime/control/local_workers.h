@@ -45,11 +45,11 @@ class LocalWorkers {
   /// SIGCONT and SIGTERM, then SIGKILL. Returns when all are reaped. A worker that needed SIGKILL
   /// is logged.
   void stopAll(absl::Span<WorkerClient* const> clients);
-  /// How a worker that start() returned has ended; OK while it runs.
+  /// Returns how a worker that start() returned has ended; OK while it runs.
   absl::Status ended(const std::string& name) const;
   /// The process of a running worker; NotFound once it has ended.
   absl::StatusOr<pid_t> pidOf(const std::string& name) const;
-  /// Where the sockets are.
+  /// Returns where the sockets are.
   const std::string& directory() const;
 
  private:

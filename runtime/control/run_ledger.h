@@ -1,4 +1,5 @@
-// Which runs are under way at a worker, and up to which one they are cancelled.
+// The run ledger knows which runs are under way at a worker, and up to which one they are
+// cancelled.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_RUN_LEDGER_H_
 #define GRAPHRUN_RUNTIME_CONTROL_RUN_LEDGER_H_
 

@@ -1,4 +1,4 @@
-// What authenticates the two ends of the control plane.
+// Certificates authenticate the two ends of the control plane.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_SECURITY_H_
 #define GRAPHRUN_RUNTIME_CONTROL_SECURITY_H_
 

@@ -1,4 +1,4 @@
-// Whether two builds may work together.
+// Versions tell whether two builds may work together.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_VERSIONS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_VERSIONS_H_
 

@@ -29,7 +29,7 @@ struct WorkerClientOptions {
   Millis heartbeatTimeout = kHeartbeatTimeout;  // after which the worker gives us up
 };
 
-/// What a worker said when it joined.
+/// A JoinedWorker holds what a worker said when it joined.
 struct JoinedWorker {
   WorkerOffer offer;
   BuildVersions versions;

@@ -1,4 +1,4 @@
-// What a worker does when the coordinator asks; implemented by runtime/worker.
+// A worker handler does what the coordinator asks of a worker; runtime/worker implements it.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_WORKER_HANDLER_H_
 #define GRAPHRUN_RUNTIME_CONTROL_WORKER_HANDLER_H_
 
@@ -19,7 +19,7 @@ struct BuildVersions {
   std::string ucx;  // "" without UCX
 };
 
-/// Who asks a worker to join.
+/// A JobInfo says who asks a worker to join.
 struct JobInfo {
   std::string job;          // kSecretBytes
   std::string coordinator;  // "host:pid"
@@ -37,7 +37,7 @@ struct DeviceOffer {
   bool multipliesBytes = false;
 };
 
-/// What a worker brings.
+/// A WorkerOffer lists the devices and libraries that a worker brings.
 struct WorkerOffer {
   std::string transportAddress;  // opaque; at most kMaxAddressBytes
   std::vector<DeviceOffer> devices;
@@ -70,13 +70,13 @@ struct PeerInfo {
   bool carriesGpuMemory = false;  // as it said when it joined
 };
 
-/// Where the members of a communicator meet.
+/// A Meeting is where the members of a communicator meet.
 struct Meeting {
   uint32_t communicator = 0;  // position in Plan.communicators
   std::string data;           // of devices::Collectives::newMeeting; at most kMaxMeetingBytes
 };
 
-/// What became of a partition on its device.
+/// A DeviceReport says what became of a partition on its device.
 struct DeviceReport {
   std::string device;
   uint64_t peakBytes = 0;
@@ -111,8 +111,8 @@ class WorkerHandler {
   virtual absl::Status putWeights(const WeightPiece& piece) = 0;
   /// This worker is `rank`; the others are `peers`.
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
-  /// Where the members of these communicators of the plan are to meet, one for each, in their
-  /// order: the first member of each is a device of this worker.
+  /// Returns where the members of these communicators of the plan are to meet, one for each, in
+  /// their order: the first member of each is a device of this worker.
   virtual absl::StatusOr<std::vector<std::string>> newMeetings(
       uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
   /// Compiles the plan's partitions and allocates all that a step needs. Each device may spend

@@ -25,7 +25,8 @@ constexpr Millis kAnswerGrace{200};
 constexpr uint32_t kMinHeartbeatTimeoutMs = 100;
 constexpr uint32_t kMaxHeartbeatTimeoutMs = 600'000;
 
-/// What `work` returns, or what it threw: an exception fails a call, not the job.
+/// Returns the status of `work`, or makes one of what it threw: an exception fails a call, not the
+/// job.
 absl::Status caught(absl::FunctionRef<absl::Status()> work) {
   try {
     return work();

@@ -25,7 +25,7 @@ class WorkerService {
   /// AlreadyExists when it is taken; as controlPlane() without gRPC.
   static absl::StatusOr<std::unique_ptr<WorkerService>> start(const WorkerServiceOptions& options,
                                                               WorkerHandler* handler);
-  /// Where it listens, with the real port.
+  /// Returns where it listens, with the real port.
   virtual const std::string& address() const = 0;
   /// This process's number: a restarted worker has another.
   virtual uint64_t incarnation() const = 0;

@@ -11,10 +11,11 @@
 
 namespace graphrun::runtime {
 
-/// Where a device's kernels use several threads, these wait for the one thread that first ran them:
-/// OpenMP gives each caller a team of its own. So runs of plans and sessions take turns, and the
-/// teams of two callers neither exist nor fight for cores: the first caller runs on its own thread;
-/// once another has come, all run on a thread of the device. Thread-safe.
+/// An ExclusiveRunner lets one executor at a time use a device. Where a device's kernels use
+/// several threads, these wait for the one thread that first ran them: OpenMP gives each caller a
+/// team of its own. So runs of plans and sessions take turns, and the teams of two callers neither
+/// exist nor fight for cores: the first caller runs on its own thread; once another has come, all
+/// run on a thread of the device. Thread-safe.
 class ExclusiveRunner {
  public:
   /// `device` must outlive this.

@@ -285,7 +285,7 @@ Executor::Progress Executor::giveBackForwarded() {
   return Progress::kDone;
 }
 
-/// Whether what was sent of `buffer`, or of all, is taken.
+/// Returns whether what was sent of `buffer`, or of all, is taken.
 Executor::Progress Executor::awaitSent(std::optional<uint32_t> buffer) {
   for (const Transfer& transfer : transfers_) {
     const SendEdge* edge = transfer.end.send;

@@ -80,7 +80,7 @@ class Executor {
 
   const devices::Program& program() const { return *program_; }
   const devices::DeviceDescription& device() const { return device_->description(); }
-  /// What ran last, for the trace. Thread-safe.
+  /// Returns the events of the last runs, for the trace. Thread-safe.
   TraceStream trace() const;
 
  private:
@@ -117,7 +117,7 @@ class Executor {
   absl::Span<void*> buffers_;
   std::vector<Transfer> transfers_;
   std::optional<int64_t> deadlineNanos_;
-  /// Where the step is.
+  /// A Position is the progress of the step.
   struct Position {
     uint64_t step = 0;
     int64_t begin = 0;

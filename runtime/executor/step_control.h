@@ -1,4 +1,5 @@
-// What the executors of one plan share while steps run: the deadline, and the first failure.
+// The executors of one plan share a step control while steps run: the deadline, and the first
+// failure.
 #ifndef GRAPHRUN_RUNTIME_EXECUTOR_STEP_CONTROL_H_
 #define GRAPHRUN_RUNTIME_EXECUTOR_STEP_CONTROL_H_
 
@@ -39,7 +40,7 @@ class StepControl {
   /// Stops every executor; only the first failure counts. May be called from any thread, also
   /// before or after steps.
   void fail(StepFailure failure);
-  /// Whether anything failed; cheap.
+  /// Returns whether anything failed; cheap.
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   std::optional<StepFailure> failure() const;
   /// Forgets a failure, when no executor runs.

@@ -1,4 +1,4 @@
-// How the readers of files say that one is not well-formed.
+// Readers of files say with this error that one is not well-formed.
 #ifndef GRAPHRUN_RUNTIME_FORMAT_INVALID_H_
 #define GRAPHRUN_RUNTIME_FORMAT_INVALID_H_
 

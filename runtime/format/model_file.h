@@ -65,7 +65,7 @@ class ModelFile {
   const Model& model() const { return *model_; }
   /// The whole file, as it is now.
   absl::Span<const uint8_t> bytes() const { return bytes_; }
-  /// Whether anybody wrote to the mapped file since it was opened.
+  /// Returns whether anybody wrote to the mapped file since it was opened.
   bool wasWritten() const { return file_.change() != runtime::FileChange::kNone; }
   /// OK while the file is what was opened; reads all of it when it was written to. DataLoss.
   absl::Status checkUnchanged() const;

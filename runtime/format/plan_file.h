@@ -74,9 +74,9 @@ class PlanFile {
   /// Ids of the edges that leave or enter a device, ascending.
   std::vector<uint32_t> edgesFrom(uint32_t device) const;
   std::vector<uint32_t> edgesInto(uint32_t device) const;
-  /// How many steps a worker's devices can be at: as many as there are devices with a partition, or
-  /// one where they read each other's memory or meet, so that they end a step together. 0 without
-  /// a device.
+  /// Returns how many steps a worker's devices can be at: as many as there are devices with a
+  /// partition, or one where they read each other's memory or meet, so that they end a step
+  /// together. 0 without a device.
   uint32_t stagesOn(uint32_t worker) const;
   /// The bytes of the buffers on a device for tensors that come over edges: at most 2^62.
   uint64_t slotBytes(uint32_t device) const;
@@ -94,8 +94,8 @@ class PlanFile {
   std::vector<const Partition*> partitionByDevice_;
 };
 
-/// Of one of an edge's buffers where it arrives, in bytes. That of a verified plan, times its
-/// slots, is at most 2^62.
+/// Returns the size of one of an edge's buffers where it arrives, in bytes. That of a verified
+/// plan, times its slots, is at most 2^62.
 uint64_t slotStride(const Edge& edge);
 
 /// The edge id of a gr.send or gr.recv; nothing if the operation has none or it is negative.

@@ -56,7 +56,7 @@ std::vector<uint32_t> sortedBy(Before before, const std::vector<ArenaBlock>& blo
   return order;
 }
 
-/// What is free below the end of what is taken.
+/// FreeSpace tracks the free ranges below the end of the used ones.
 class FreeSpace {
  public:
   /// The tightest gap that fits, the lowest of equal ones; else at the end.

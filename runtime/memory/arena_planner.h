@@ -1,4 +1,4 @@
-// Where buffers with known lifetimes lie in one arena.
+// The arena planner decides where buffers with known lifetimes lie in one arena.
 #ifndef GRAPHRUN_RUNTIME_MEMORY_ARENA_PLANNER_H_
 #define GRAPHRUN_RUNTIME_MEMORY_ARENA_PLANNER_H_
 

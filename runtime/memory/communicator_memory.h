@@ -1,4 +1,4 @@
-// What a library of collectives takes of a device's memory beside a plan's tensors.
+// A library of collectives takes memory of a device beside a plan's tensors.
 #ifndef GRAPHRUN_RUNTIME_MEMORY_COMMUNICATOR_MEMORY_H_
 #define GRAPHRUN_RUNTIME_MEMORY_COMMUNICATOR_MEMORY_H_
 

@@ -12,7 +12,7 @@
 namespace graphrun::runtime {
 namespace {
 
-/// How many of its runs tell what one takes.
+/// At most so many of its last runs tell how long one takes.
 constexpr size_t kMostRuns = 64;
 
 bool isAligned(const void* data) {

@@ -22,7 +22,7 @@
 
 namespace graphrun::runtime {
 
-/// Whether times that the placement was chosen by were guessed.
+/// Returns whether times that the placement was chosen by were guessed.
 bool isEstimated(const format::PlanFile& plan);
 
 /// One of a plan's runs.
@@ -46,7 +46,7 @@ struct ActivePlan {
   uint64_t ranNanos = 0;         // all runs together
   uint64_t tuneNanos = 0;        // what it was given for measuring last
   int64_t lastEnd = 0;           // of a run, of nowNanos()
-  /// What a lane uses in the place of a run's inputs and outputs that are not aligned.
+  /// A lane uses these in the place of a run's inputs and outputs that are not aligned.
   struct Aligned {
     std::map<std::string, HostTensor> inputs;
     std::map<std::string, HostTensor> outputs;
@@ -67,14 +67,14 @@ struct ActivePlan {
   std::optional<Trial> trial;
   bool splitTried = false;  // see split_trial.h
 
-  /// Whether no choice of a kernel waits for a measurement.
+  /// Returns whether no choice of a kernel waits for a measurement.
   bool isTuned() const;
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
   /// The lower median of those behind the first, if there are any: that finds nothing in any cache.
   uint64_t settledRunNanos() const;
-  /// How many of lastRuns were in flight beside others, and the median of these, which must not be
-  /// none: what the plan takes for one of many that follow each other.
+  /// Returns how many of lastRuns were in flight beside others, and the median of these, which must
+  /// not be none: what the plan takes for one of many that follow each other.
   size_t runsBeside() const;
   uint64_t typicalPeriodNanos() const;
 

@@ -37,7 +37,7 @@ class ActivePlans {
   /// again; after an error the plan is gone.
   absl::StatusOr<bool> tuneIfDue(ActivePlan& plan);
 
-  /// Whether tuneIfDue would load it again.
+  /// Returns whether tuneIfDue would load it again.
   bool isTuneDue(const ActivePlan& plan) const { return tuneNanos(plan) != 0; }
 
   /// Measures kernels for `nanos` at most, unless all are chosen, and loads the plan again.
@@ -50,11 +50,11 @@ class ActivePlans {
   /// The one used last; null when there is none.
   const ActivePlan* last() const { return plans_.empty() ? nullptr : &plans_.front(); }
 
-  /// How many had to go for others.
+  /// Returns how many had to go for others.
   uint64_t evicted() const { return evicted_; }
 
  private:
-  /// What may be spent on measuring the plan before its next run, in nanoseconds.
+  /// Returns the time that may be spent on measuring the plan before its next run, in nanoseconds.
   uint64_t tuneNanos(const ActivePlan& plan) const;
   absl::Status loadNow(ActivePlan& plan, uint64_t tuneNanos);
 

@@ -1,4 +1,4 @@
-// What steps take of the CPU time of the process that asks for them.
+// The client's time is the CPU time that steps take of the process that asks for them.
 #ifndef GRAPHRUN_RUNTIME_SESSION_CLIENT_TIME_H_
 #define GRAPHRUN_RUNTIME_SESSION_CLIENT_TIME_H_
 

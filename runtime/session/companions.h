@@ -1,4 +1,4 @@
-// Which devices of a machine compute while another one does.
+// Companions are the devices of a machine that compute while another one does.
 #ifndef GRAPHRUN_RUNTIME_SESSION_COMPANIONS_H_
 #define GRAPHRUN_RUNTIME_SESSION_COMPANIONS_H_
 
@@ -23,7 +23,7 @@ class Companions {
     busy_[device].emplace_back(begin, end);
     isSorted_ = false;
   }
-  /// How many other devices of its machine computed from `begin` to `end`, on the average.
+  /// Returns how many other devices of its machine computed from `begin` to `end`, on the average.
   double of(uint32_t device, int64_t begin, int64_t end);
 
  private:

@@ -87,8 +87,8 @@ bool needsOthers(const format::PlanFile& plan) {
   });
 }
 
-/// Whether a worker gets something from a device of this process that computes nothing, and so
-/// sends it at once.
+/// Returns whether a worker gets something from a device of this process that computes nothing, and
+/// so sends it at once.
 bool getsInputs(const format::PlanFile& plan, const std::string& worker) {
   for (uint32_t i = 0; i < plan.edgeCount(); ++i) {
     const format::Edge& edge = plan.edge(i);
@@ -116,8 +116,9 @@ std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& wo
   return indices;
 }
 
-/// Whether a step may have failed in this way because a worker was lost. A kernel's own failure is
-/// none of these; libraries that carry out collectives tell of a lost member as of an error inside.
+/// Returns whether a step may have failed in this way because a worker was lost. A kernel's own
+/// failure is none of these; libraries that carry out collectives tell of a lost member as of an
+/// error inside.
 bool mayFollowLoss(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
@@ -145,8 +146,9 @@ std::string interfacesFor(absl::Span<const GivenWorker> workers) {
   return absl::StrJoin(interfaces, ",");
 }
 
-/// What the steps under way, all of one plan, and the calls by which workers serve steps tell each
-/// other. Those calls last from step to step, and gRPC may end them at any time: it shares this.
+/// Steps is the state that the steps under way, all of one plan, and the calls by which workers
+/// serve steps share. Those calls last from step to step, and gRPC may end them at any time: it
+/// shares this.
 struct Coordinator::Steps {
   explicit Steps(WorkerCore* workerCore) : core(workerCore) {}
 
@@ -230,12 +232,12 @@ struct Coordinator::Steps {
     std::lock_guard lock(mutex);
     return serving.contains(rank);
   }
-  /// Whether no worker with a part of the step serves any more; `mutex` is held.
+  /// Returns whether no worker with a part of the step serves any more; `mutex` is held.
   bool settled() const {
     return std::none_of(taking.begin(), taking.end(),
                         [&](uint32_t rank) { return serving.contains(rank); });
   }
-  /// What failed first; of a deadline, with all waits that it ended. `mutex` is held.
+  /// Returns the first failure; of a deadline, with all waits that it ended. `mutex` is held.
   absl::Status cause() const {
     if (otherWaits.empty()) {
       return first;

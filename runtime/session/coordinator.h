@@ -56,7 +56,7 @@ class Coordinator {
   /// Starts and joins all workers and links them; once. Where that fails none is kept, and it may
   /// be tried again.
   absl::Status start();
-  /// What the workers offered when they joined, by name.
+  /// Returns the workers' offers when they joined, by name.
   const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
 
   /// Loads a plan on all workers that have a part of it, this process included. Reports by worker.
@@ -109,7 +109,7 @@ class Coordinator {
   void tell(const Progress& progress) const;
   absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);
-  /// Where the members of a plan's communicators meet.
+  /// The places where the members of a plan's communicators meet.
   using Meetings = std::vector<Meeting>;
   absl::StatusOr<Meetings> meet(const format::PlanFile& plan);
   absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
@@ -161,7 +161,7 @@ class Coordinator {
 };
 
 struct Coordinator::Flight {
-  /// Whether the step ended on all workers.
+  /// Returns whether the step ended on all workers.
   bool isDone();
 
   std::shared_ptr<LoadedPlan> own;

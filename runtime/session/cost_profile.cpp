@@ -36,8 +36,8 @@ bool isFarAbove(uint64_t ns, uint64_t other) {
   return static_cast<double>(ns) > kOutlier * static_cast<double>(other);
 }
 
-/// How far measurements of one thing are apart, with one more: the share of the new one as in
-/// `merged`, of what was measured and not of what counts.
+/// Returns how far measurements of one thing are apart, with one more: the share of the new one as
+/// in `merged`, of what was measured and not of what counts.
 float spreadWith(float known, uint64_t ns, uint64_t runs, uint64_t measured, uint64_t newRuns) {
   if (runs == 0 || ns == 0) {
     return 0;
@@ -50,7 +50,7 @@ float spreadWith(float known, uint64_t ns, uint64_t runs, uint64_t measured, uin
 
 uint64_t secondsNow() { return static_cast<uint64_t>(std::time(nullptr)); }
 
-/// Of entries with `runs()`, and their spreads.
+/// Summarises entries with `runs()`, and their spreads.
 template <typename Entries, typename Spreads>
 CostProfile::Summary summaryOf(const Entries& entries, const Spreads& spreads, uint64_t updated) {
   CostProfile::Summary summary;

@@ -24,7 +24,7 @@ class CostProfile {
   static absl::StatusOr<CostProfile> parse(absl::Span<const uint8_t> bytes);
   std::vector<uint8_t> write() const;
 
-  /// Where in a partition an operation was measured.
+  /// This tells where in a partition an operation was measured.
   enum class Where : uint8_t {
     kInner,
     kBorder,  ///< beside an edge, or while the worker moved a tensor: that is the edge's doing
@@ -50,7 +50,7 @@ class CostProfile {
     noteBySize(excess, runs, averaged);
   }
 
-  /// What is known, for people.
+  /// A Summary tells people what is known.
   struct Summary {
     size_t entries = 0;
     uint64_t fewestRuns = 0;  ///< behind one of them
@@ -65,15 +65,15 @@ class CostProfile {
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
   /// The lines closest to the transfers that were noted; nothing without any.
   std::optional<LinkFit> fit() const;
-  /// Whether all transfers that were noted are of few runs of one session, in which the machine may
-  /// have been busy; false without any.
+  /// Returns whether all transfers that were noted are of few runs of one session, in which the
+  /// machine may have been busy; false without any.
   bool isUnsure() const;
-  /// What a byte of the transfers that were noted took; 0 without any.
+  /// Returns the time per byte of the transfers that were noted; 0 without any.
   double nanosPerByte() const;
   bool empty() const { return ops_.empty() && transfers_.empty(); }
 
  private:
-  /// What is known, measured in so many runs, with what was measured now in others.
+  /// Merges a value that is known, from so many runs, with one that was measured now in others.
   using Merge = uint64_t (*)(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
   static uint64_t averaged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
   static uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
@@ -87,7 +87,7 @@ class CostProfile {
   uint64_t updated_ = 0;
 };
 
-/// Where a device or an end of a link is.
+/// A Place is where a device or an end of a link is.
 struct Place {
   std::string worker;  ///< name in the cluster; "" for the process that the user started
   std::string host;    ///< of its address; "localhost" for this machine
@@ -107,21 +107,22 @@ class ProfileStore {
   explicit ProfileStore(DiskCache* cache) : cache_(cache) {}
 
   CostProfile device(const std::string& fingerprint);
-  /// Of one direction.
+  /// Returns the profile of one direction of a link.
   CostProfile link(const LinkEnd& from, const LinkEnd& to);
-  /// What the first node that reads a tensor takes longer where it has come over the link, by
-  /// bytes.
+  /// Returns the profile of the delay of the first node that reads a tensor that has come over the
+  /// link, by bytes.
   CostProfile reads(const LinkEnd& from, const LinkEnd& to);
-  /// What the device that makes a tensor is busy with sending it over the link, by bytes.
+  /// Returns the profile of the time for which the device that makes a tensor is busy with sending
+  /// it over the link, by bytes.
   CostProfile sends(const LinkEnd& from, const LinkEnd& to);
-  /// What nodes of a host's CPU devices take longer in company (RunTimes::Node::company), by the
-  /// ns that they take without, times their company.
+  /// Returns the profile of how much longer nodes of a host's CPU devices take in company
+  /// (RunTimes::Node::company), by the ns that they take without, times their company.
   CostProfile crowd(const std::string& host);
-  /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
-  /// part; by bytes of the graph's inputs that they get.
+  /// Returns the profile of a step's time, beside what devices do, in which so many of the workers
+  /// on these hosts take part; by bytes of the graph's inputs that they get.
   CostProfile step(const std::string& hosts, uint32_t workers);
-  /// What the client's process computes for a step of many, in which so many of the workers on
-  /// these hosts take part; by bytes that it hands out or gets.
+  /// Returns the profile of the time that the client's process computes for a step of many, in
+  /// which so many of the workers on these hosts take part; by bytes that it hands out or gets.
   CostProfile client(const std::string& hosts, uint32_t workers);
   /// Devices that were measured on a host.
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);

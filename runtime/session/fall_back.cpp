@@ -19,8 +19,8 @@ constexpr size_t kCalmTrialRuns = 2;
 constexpr double kCalm = 0.03;
 /// Runs that take no more than so many times what was promised are as promised.
 constexpr double kAsPromised = 1.02;
-/// What the single device must promise of what runs take, to be tried; and what its own runs may
-/// take of that, to stay.
+/// The single device is tried where it promises at most this part of the time that runs take, and
+/// stays where its own runs take at most this part of that.
 constexpr double kPromised = 0.98;
 
 double promisedNanos(const FoundPlan& found, const JudgingSession& session) {
@@ -38,8 +38,8 @@ bool isAsPromised(const ActivePlan& plan, const JudgingSession& session) {
          kAsPromised * promisedNanos(plan.found, session);
 }
 
-/// Whether nothing was promised, all that is computed is on one device, or runs have decided
-/// already that it is not.
+/// Returns whether nothing was promised, all that is computed is on one device, or runs have
+/// decided already that it is not.
 bool isBeyondDoubt(const FoundPlan& found, const JudgingSession& session) {
   const format::Plan& plan = found.plan->plan();
   const auto& partitions = *plan.partitions();

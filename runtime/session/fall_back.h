@@ -1,4 +1,4 @@
-// Whether a plan on several devices is better than one device: asked of its runs.
+// A plan on several devices falls back to one device when its runs show that this is better.
 #ifndef GRAPHRUN_RUNTIME_SESSION_FALL_BACK_H_
 #define GRAPHRUN_RUNTIME_SESSION_FALL_BACK_H_
 
@@ -10,7 +10,7 @@
 
 namespace graphrun::runtime {
 
-/// What judging a plan asks its session for.
+/// JudgingSession is what judging a plan needs from its session.
 struct JudgingSession {
   /// A plan for the same inputs on the best single device, which the disk does not have.
   std::function<absl::StatusOr<FoundPlan>()> findSingle;
@@ -22,14 +22,14 @@ struct JudgingSession {
   /// runs there took or, without any, what it promises. 0: nothing is known.
   std::function<void(const FoundPlan&, uint64_t)> rememberSingle;
   std::function<uint64_t(const FoundPlan&)> rememberedSingle;
-  /// What counts is not how long a run takes but how often one ends, of those that are in flight
-  /// beside others.
+  /// True when it does not count how long a run takes but how often one ends, of those that are in
+  /// flight beside others.
   bool isForMany = false;
 };
 
-/// Whether runs since the plan was loaded tell what one takes: some that are alike, behind the
-/// first, which finds nothing in any cache; or many. `isForMany`: many in any case, since those in
-/// flight have to end before anything is changed; a plan is judged by those beside others.
+/// Returns whether runs since the plan was loaded tell what one takes: some that are alike, behind
+/// the first, which finds nothing in any cache; or many. `isForMany`: many in any case, since those
+/// in flight have to end before anything is changed; a plan is judged by those beside others.
 bool haveRunsSettled(const ActivePlan& plan, bool isForMany);
 
 /// Looks, once runs of `plan` have settled, whether they take longer than was promised and longer

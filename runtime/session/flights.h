@@ -12,8 +12,8 @@
 
 namespace graphrun::runtime {
 
-/// Who runs: several callers on lanes of one plan, or one who is alone and may load and drop plans.
-/// The session's mutex guards it; a caller who is alone holds that all the time.
+/// Flights decide who runs: several callers on lanes of one plan, or one who is alone and may load
+/// and drop plans. The session's mutex guards it; a caller who is alone holds that all the time.
 class Flights {
  public:
   using Lock = std::unique_lock<std::mutex>;
@@ -23,7 +23,7 @@ class Flights {
   /// A lane of `plan` for one run; none where another plan's runs are in flight, or somebody waits
   /// to be alone.
   std::optional<size_t> take(const ActivePlan& plan);
-  /// Whether all lanes are taken, and the plan may have more of them.
+  /// Returns whether all lanes are taken, and the plan may have more of them.
   bool wantsLanes(const ActivePlan& plan) const;
   /// Waits until `plan` may have a lane for this caller, or somebody was alone.
   void wait(Lock& lock, const ActivePlan& plan);

@@ -25,7 +25,7 @@ namespace {
 
 /// The key under which every tensor with external data names its file.
 constexpr absl::string_view kExternalKey = "location";
-/// Where Linux keeps files in memory.
+/// Linux keeps files in memory under this folder.
 constexpr char kMemoryFolder[] = "/dev/shm";
 
 void addFolder(CacheKey& key, const std::filesystem::path& folder) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<const format::ModelFile>> findKept(const std::str
   return nullptr;
 }
 
-/// Whether the folder is at fault, not the model.
+/// Returns whether the folder is at fault, not the model.
 bool isFolders(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status) ||
          absl::IsNotFound(status) || absl::IsDataLoss(status);
@@ -200,7 +200,7 @@ std::vector<ModelPort> toPorts(const format::Graph& graph, const format::StringT
   return ports;
 }
 
-/// What is wrong with the shape of one input; "" if nothing is.
+/// Returns the problem of one input's shape; "" if there is none.
 std::string shapeProblem(const ModelPort& port, const TensorSpec& spec,
                          std::map<std::string, int64_t>& symbols) {
   if (spec.type != port.type || (port.ranked && spec.dims.size() != port.dims.size())) {

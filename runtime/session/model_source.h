@@ -24,8 +24,8 @@ struct OpenModel {
   std::shared_ptr<const ScratchFolder> scratch;  // that has model.fb where the cache takes none
 };
 
-/// What failed with a model, at its stage: that of running where memory lacks (Unavailable) or the
-/// fault is ours (Internal), else that of the model itself. OK stays OK.
+/// Assigns a failure of a model to its domain: to running where memory lacks (Unavailable) or the
+/// fault is ours (Internal), else to the model itself. OK stays OK.
 absl::Status modelError(const absl::Status& status);
 
 /// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The

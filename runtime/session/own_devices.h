@@ -1,4 +1,4 @@
-// What a session has to place on when it has no cluster: the devices of its own process.
+// A session without a cluster places on its own devices, which are those of its process.
 #ifndef GRAPHRUN_RUNTIME_SESSION_OWN_DEVICES_H_
 #define GRAPHRUN_RUNTIME_SESSION_OWN_DEVICES_H_
 

@@ -123,7 +123,8 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.dumps = options.dumps;
 }
 
-/// Of a request as a compiler gets it; what the plan is does not depend on it.
+/// Adds to a request as a compiler gets it the wishes for an explanation; what the plan is does not
+/// depend on it.
 void addExplanation(format::PlanRequestT& request, const ExplainOptions& wishes) {
   request.explains = true;
   request.details = wishes.details;
@@ -159,8 +160,8 @@ bool holdsText(const std::string& request) {
   return false;
 }
 
-/// What the planner may do with CPU devices; of a plan made again, what a trial of the one before
-/// it has shown.
+/// Returns what the planner may do with CPU devices; for a plan made again, what a trial of the one
+/// before it has shown.
 format::SplitChoice splitsFor(SplitWish wish, const absl::StatusOr<FoundPlan>& before) {
   if (wish != SplitWish::kAsKept) {
     return wish == SplitWish::kTry ? format::SplitChoice::Tried : format::SplitChoice::Refused;
@@ -170,19 +171,20 @@ format::SplitChoice splitsFor(SplitWish wish, const absl::StatusOr<FoundPlan>& b
              : format::SplitChoice::ByCosts;
 }
 
-/// Whether a plan is to be for one device: to be tried there, or to be explained as runs have
-/// decided, which is what the next run does.
+/// Returns whether a plan is to be for one device: to be tried there, or to be explained as runs
+/// have decided, which is what the next run does.
 bool isSingle(const PlanWishes& wishes, const absl::StatusOr<FoundPlan>& before) {
   return wishes.single || (wishes.explain != nullptr && before.ok() && before->plan != nullptr &&
                            before->plan->plan().single());
 }
 
-/// Of what one device takes in the place of a plan, not in that of one which takes its place.
+/// Returns the key of what one device takes in the place of a plan, not in that of one which takes
+/// its place.
 std::string singleKey(const FoundPlan& found) {
   return CacheKey().add("single").add(found.key).add(found.plan->hash()).hex();
 }
 
-/// Where this is a file its content decides, not its name alone.
+/// Adds a placement: where this is a file its content decides, not its name alone.
 void addPlacementFile(CacheKey& key, const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) {

@@ -1,4 +1,4 @@
-// Where plans come from: the cache on disk, or the planner.
+// A plan source gets plans from the cache on disk, or from the planner.
 #ifndef GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 #define GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 
@@ -22,7 +22,8 @@ namespace graphrun::runtime {
 
 class ProfileRecorder;
 
-/// What is left of a model when a plan has run: opaque bytes of the compiler, and their hash, never
+/// A Remainder is the part of a model that is left when a plan has run: opaque bytes of the
+/// compiler, and their hash, never 0.
 /// 0. A model whose shapes follow from its inputs' has none.
 struct Remainder {
   std::vector<uint8_t> bytes;
@@ -51,8 +52,8 @@ struct PlannedInput {
   const HostTensor* elements = nullptr;
 };
 
-/// What the planner refused, at the stage that its code tells (GrCompilerApi::plan): bad input, an
-/// option that names what is not there, or no room.
+/// Assigns an error of the planner to the domain that its code tells (GrCompilerApi::plan): bad
+/// input, an option that names what is not there, or no room.
 absl::Status planError(const absl::Status& status);
 
 /// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.
@@ -62,24 +63,25 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
-/// What a plan that is made may do with CPU devices.
+/// A SplitWish says what a new plan may do with CPU devices.
 enum class SplitWish {
   kAsKept,  ///< by costs; where another plan is kept, what a trial of it has shown
   kTry,     ///< split them by estimates, for a trial (split_trial.h): it is not kept
   kRefuse,  ///< leave them whole: a trial took no less
 };
 
-/// How a plan is wanted; none of it changes what a plan is kept under.
+/// PlanWishes say how a plan is wanted; none of it changes what a plan is kept under.
 struct PlanWishes {
   bool anew = false;  ///< made in any case, to take the place of the one on the disk
-  /// What the explanation is to tell; null: none is wanted. Needs `anew`: the disk has none.
+  /// The options of the explanation; null: none is wanted. Needs `anew`: the disk has none.
   const ExplainOptions* explain = nullptr;
-  /// Of devices' memory limits, that placement may use: executables may need more than their
-  /// tensors and weights. Less than 1 needs `anew`.
+  /// The share of devices' memory limits that placement may use: executables may need more than
+  /// their tensors and weights. Less than 1 needs `anew`.
   float memoryShare = 1;
   SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
-  /// What nothing else decides goes to the best single device. Needs `anew`; it is not kept. An
-  /// explanation is of such a plan without this, too, where runs have decided so (fall_back.h).
+  /// When true, nodes for which nothing else decides go to the best single device. Needs `anew`; it
+  /// is not kept. An explanation is of such a plan without this, too, where runs have decided so
+  /// (fall_back.h).
   bool single = false;
   /// False: nothing is to run by it, so that workers need not be reached.
   bool runs = true;

@@ -31,7 +31,8 @@ constexpr double kMostCrowd = 1;
 /// The ends of smaller tensors are busy for about the same time, however small these are: it says
 /// nothing of a byte, and counts for the transfer.
 constexpr uint64_t kLargeBytes = 32 << 10;
-/// What a receiver may have before its sender is done with sending was still under way for so long.
+/// Where a receiver may have a tensor before its sender is done, sending was still under way for at
+/// least so long.
 constexpr uint64_t kLeastTransferNanos = 500;
 
 std::string hostOf(const std::string& text) {
@@ -50,7 +51,7 @@ std::unique_ptr<format::TransferCosts> costsOf(const LinkFit& fit) {
                                                  fit.large.bytesPerSecond);
 }
 
-/// What the profile knows, if anything, for so many workers.
+/// Adds what the profile knows, if anything, for so many workers.
 void addByWorkers(uint32_t workers, const CostProfile& profile,
                   std::vector<std::unique_ptr<format::StepCostsT>>& entries) {
   if (std::optional<LinkFit> fit = profile.fit()) {
@@ -61,7 +62,7 @@ void addByWorkers(uint32_t workers, const CostProfile& profile,
   }
 }
 
-/// Of a device's kernels, as far as the plan says; 0: as its process was told.
+/// Returns the threads of a device's kernels, as far as the plan says; 0: as its process was told.
 uint32_t threadsOf(const format::PlanDevice& device) {
   uint32_t cores = format::sizeOf(device.cores());
   return cores == 0 ? device.threads() : cores;
@@ -102,8 +103,8 @@ class Fingerprints {
     }
   }
 
-  /// That of the node's device; of one that runs on fewer threads than the device has, that of a
-  /// part with so many: there it takes the same. "" where there is none.
+  /// Returns the fingerprint of the node's device; for one that runs on fewer threads than the
+  /// device has, that of a part with so many: there it takes the same. "" where there is none.
   std::string of(const RunTimes::Node& node, const format::PlanNode& entry) const {
     const auto& all = entry.threads() == 0 ? byDevice_ : byThreads_;
     auto found = all.find(entry.threads() == 0 ? node.device : entry.threads());
@@ -153,7 +154,7 @@ class Neighbours {
   std::vector<uint32_t> deviceOf_;  // by node
 };
 
-/// What nodes of one host took, beside what they take alone.
+/// CrowdRuns collects how much longer nodes of one host took than alone.
 class CrowdRuns {
  public:
   void add(const RunTimes::Node& node, double usual) {
@@ -174,8 +175,8 @@ class CrowdRuns {
   }
   /// The time that nodes with company take alone, times their company.
   double companyNanos() const { return companyNanos_; }
-  /// What company makes longer, as a part: the median over that. Some nodes take longer for another
-  /// reason, as they lay out what has come.
+  /// Returns the share by which company makes nodes longer: the median over that. Some nodes take
+  /// longer for another reason, as they lay out what has come.
   double share() const {
     std::vector<std::pair<double, double>> shares;  // with their weights
     shares.reserve(crowded_.size());
@@ -206,7 +207,7 @@ class CrowdRuns {
   double aloneUsual_ = 0;
 };
 
-/// What edges cost in all, by their bytes.
+/// A Sum adds up the costs of edges, by their bytes.
 struct Sum {
   double bytes = 0;
   double ns = 0;

@@ -28,7 +28,7 @@ class ProfileRecorder {
   /// costs a warning.
   void learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces);
 
-  /// What is known of the cluster's devices and links, for people.
+  /// Returns what is known of the cluster's devices and links, for people.
   std::vector<LearnedCosts> learned();
 
   /// Adds all that is known of the cluster's devices and links.
@@ -37,16 +37,16 @@ class ProfileRecorder {
   static constexpr size_t kFewestSteps = 3;
 
  private:
-  /// Of a worker's name in a plan.
+  /// Returns the place of a worker's name in a plan.
   Place placeOf(const std::string& worker) const;
   LinkEnd linkEnd(const format::PlanFile& plan, uint32_t device) const;
   using Profiles = std::map<std::string, CostProfile>;  // by fingerprint
-  /// Of `profiles`, into which it is read when it is wanted first.
+  /// Returns the profile of `profiles`, into which it is read when it is wanted first.
   CostProfile& profileOf(const std::string& fingerprint, Profiles& profiles);
-  /// How a host was in the runs of a plan.
+  /// A Crowd says how a host was in the runs of a plan.
   struct Crowd {
-    /// What its CPU devices take longer for each other one that computes meanwhile, as a part of
-    /// their time.
+    /// The share of their time by which its CPU devices take longer for each other one that
+    /// computes meanwhile.
     double share = 0;
     /// So many times as long as known nodes take that nothing holds up.
     double speed = 1;
@@ -65,7 +65,7 @@ class ProfileRecorder {
                     Profiles& profiles);
   void learnLinks(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
                   const Profiles& profiles);
-  /// What the ends of an edge take longer than where nothing crosses.
+  /// The Excess is how much longer the ends of an edge take than where nothing crosses.
   struct Excess {
     double sendNs = 0;  // less than 0: shorter
     double readNs = 0;
@@ -76,7 +76,7 @@ class ProfileRecorder {
                                           const Crowds& crowds, const Profiles& profiles) const;
   void learnStep(const ActivePlan& plan, const RunTimes& times);
   void learnClient(const ActivePlan& plan);
-  /// What of the graph's inputs the workers of a plan get.
+  /// ClientInputs are the bytes of the graph's inputs that the workers of a plan get.
   struct ClientInputs {
     uint32_t workers = 0;  // that take part, the client's process not counted
     uint64_t bytes = 0;
@@ -87,7 +87,7 @@ class ProfileRecorder {
   void addClient(format::PlanRequestT& request);
   /// The host of each of a plan's workers.
   std::vector<std::string> hostsOf(const format::PlanFile& plan) const;
-  /// What is known of the links between these ends.
+  /// Adds what is known of the links between these ends.
   void addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request);
 
   std::vector<Place> places_;  // the client's comes first

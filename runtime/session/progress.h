@@ -1,4 +1,4 @@
-// Who is told what a session is busy with.
+// A progress report tells whoever asked for it what a session is busy with.
 #ifndef GRAPHRUN_RUNTIME_SESSION_PROGRESS_H_
 #define GRAPHRUN_RUNTIME_SESSION_PROGRESS_H_
 

@@ -37,14 +37,14 @@ Labels nodesByLabel(const format::Partition& partition) {
   return nodes;
 }
 
-/// What a step recorded of a node.
+/// A NodeRun is a step's record of a node.
 struct NodeRun {
   int64_t ns = 0;
   int64_t start = std::numeric_limits<int64_t>::max();  // of its first kernel
   int64_t end = 0;                                      // of its last
 };
 
-/// What a step recorded of an edge. Times of the first process's clock; -1: nothing.
+/// A Passage is a step's record of an edge. Times of the first process's clock; -1: nothing.
 struct Passage {
   int64_t sendStart = -1;
   int64_t sendEnd = -1;
@@ -54,15 +54,15 @@ struct Passage {
   int64_t readLayoutNs = 0;
 
   bool isWhole() const { return sendStart >= 0 && receiveStart >= 0; }
-  /// What the sender is busy with it, until the receiver has it if that is sooner.
+  /// Returns the time that the sender is busy with it, until the receiver has it if that is sooner.
   int64_t sendNs() const {
     return sendLayoutNs + (isWaitedFor() ? std::min(sendEnd, receiveEnd) : sendEnd) - sendStart;
   }
   bool isWaitedFor() const { return isWhole() && receiveStart < sendEnd && receiveEnd > sendStart; }
   int64_t ns() const { return isWaitedFor() ? std::max<int64_t>(receiveEnd - sendEnd, 0) : 0; }
 
-  /// Whether it may have been under way during a part of `run`. One that nobody waited for may have
-  /// come long before it was received.
+  /// Returns whether it may have been under way during a part of `run`. One that nobody waited for
+  /// may have come long before it was received.
   bool meets(const NodeRun& run) const {
     return sendStart >= 0 && sendStart < run.end && receiveEnd > run.start;
   }
@@ -145,8 +145,8 @@ class StreamReader {
     }
   }
 
-  /// What is no node's own kernel changes a layout: for what was just received, else for the node
-  /// or send that comes next.
+  /// Adds a kernel that is no node's own, and so changes a layout: for what was just received, else
+  /// for the node or send that comes next.
   void addKernel(const TraceEvent& event, Step& step) {
     int64_t ns = event.endNs - event.startNs;
     if (stream_.stepTimes.has_value()) {  // a launch, or a wait
@@ -249,14 +249,14 @@ void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& node
   }
 }
 
-/// What the steps recorded of a node.
+/// NodeRuns are the steps' records of a node.
 struct NodeRuns {
   std::vector<int64_t> ns;
   size_t disturbed = 0;         // of them: while a tensor was under way from or to the worker
   std::vector<double> company;  // RunTimes::Node::company
 };
 
-/// What the steps recorded of an edge.
+/// EdgeRuns are the steps' records of an edge.
 struct EdgeRuns {
   std::vector<int64_t> ns;  // where it was waited for
   std::vector<int64_t> sendNs;

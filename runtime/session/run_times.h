@@ -1,4 +1,4 @@
-// What nodes and edges of a plan took, told from what its last steps recorded.
+// Run times are the times of a plan's nodes and edges, told from what its last steps recorded.
 #ifndef GRAPHRUN_RUNTIME_SESSION_RUN_TIMES_H_
 #define GRAPHRUN_RUNTIME_SESSION_RUN_TIMES_H_
 
@@ -35,9 +35,9 @@ struct RunTimes {
     /// nobody waited for it: how long such a one was under way is not known.
     uint64_t ns = 0;
     bool isWaitedFor = false;
-    /// That the sender is busy with it: it lays it out, and hands it to the network.
+    /// The time for which the sender is busy with it: it lays it out, and hands it to the network.
     uint64_t sendNs = 0;
-    /// That the receiver lays it out.
+    /// The time in which the receiver lays it out.
     uint64_t readNs = 0;
 
     /// From the end of the last kernel that makes it to the start of the first that reads it.
@@ -48,7 +48,7 @@ struct RunTimes {
     uint32_t edge = 0;
     size_t node = 0;
   };
-  /// Of all devices that have told any times; 0 ns where nothing has to be done.
+  /// The nodes of all devices that have told any times; 0 ns where nothing has to be done.
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<End> ends;

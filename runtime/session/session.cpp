@@ -57,7 +57,7 @@ SessionOptions withThreads(SessionOptions options) {
   return options;
 }
 
-/// How a worker that is started here is told to say as much as this process.
+/// Returns how a worker that is started here is told to say as much as this process.
 const char* verbosityOption() {
   switch (logThreshold()) {
     case LogLevel::kDebug:
@@ -72,9 +72,11 @@ const char* verbosityOption() {
   return "";
 }
 
-/// What another placement must promise of the time that runs take now, to be worth loading it.
+/// To be worth loading, another placement must promise at most this part of the time that runs take
+/// now.
 constexpr double kWorthwhile = 0.95;
-/// Of memory limits, for plans whose executables turn out to need more than was predicted.
+/// The shares of memory limits that are tried for plans whose executables turn out to need more
+/// than was predicted.
 constexpr float kMemoryShares[] = {0.95F, 0.9F, 0.8F, 0.65F, 0.5F};
 
 /// At most so many different notes of plans are told.
@@ -82,8 +84,8 @@ constexpr size_t kMaxNotes = 16;
 /// Signatures for which it is remembered which inputs' elements decide shapes.
 constexpr size_t kMaxRemembered = 1024;
 
-/// Of devices that cluster.yaml gives only this is asked: what carries out collectives between
-/// them, and what a CPU that is not this machine's computes well.
+/// Returns what is asked of devices that only cluster.yaml gives: what carries out collectives
+/// between them, and what a CPU that is not this machine's computes well.
 std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceOffer> offers) {
   std::erase_if(offers, [&](const DeviceOffer& offer) {
     return offer.collectives.empty() && (worker.isLocal() || offer.kind != kHostKind);
@@ -95,7 +97,7 @@ std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceO
   return offers;
 }
 
-/// Whether the cluster file itself names devices that might carry out collectives.
+/// Returns whether the cluster file itself names devices that might carry out collectives.
 bool mayHaveCollectives(const ClusterFile& cluster) {
   size_t able = 0;
   for (const GivenWorker& worker : cluster.processes()) {
@@ -173,9 +175,9 @@ struct Session::Impl {
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
                                      PlanWishes wishes = {});
-  /// Whether there is nothing to choose between.
+  /// Returns whether there is nothing to choose between.
   bool hasOneDevice() const { return cluster == nullptr && own.size() <= 1; }
-  /// Whether a plan was found without the elements of an input.
+  /// Fails when a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
                                       std::vector<PlannedInput> inputs,
@@ -503,18 +505,18 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remai
   return loaded;
 }
 
-/// Whether it is due to try the plan on split devices.
+/// Returns whether it is due to try the plan on split devices.
 bool Session::Impl::mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const {
   return !values.empty() && isTrialDue(plan, tuneNanos());
 }
 
-/// Whether what counts is how often steps of the plan end.
+/// Returns whether what counts is how often steps of the plan end.
 bool Session::Impl::isForMany(const ActivePlan& plan) const {
   return options.objective == Objective::kThroughput && plan.own->mostLanes() > 1;
 }
 
-/// Whether it is due to look for a better placement, or to judge the plan by its runs. Those that
-/// come one by one say nothing of many that follow each other.
+/// Returns whether it is due to look for a better placement, or to judge the plan by its runs.
+/// Those that come one by one say nothing of many that follow each other.
 bool Session::Impl::mayImprove(const ActivePlan& plan) const {
   if ((plan.settled && plan.judged) || hasOneDevice()) {
     return false;
@@ -622,7 +624,7 @@ std::vector<std::string> edgeNames(const ActivePlan& active) {
   return edges;
 }
 
-/// What ran last of the plan, on all workers.
+/// Returns the last events of the plan, on all workers.
 std::vector<TraceProcess> Session::Impl::tracesOf(const ActivePlan& plan) {
   std::vector<TraceProcess> processes = {{kClientName, 0, plan.own->trace()}};
   if (plan.found.plan->workerCount() > 1) {

@@ -40,7 +40,8 @@ std::shared_ptr<DeviceSet> makeDeviceSet();
 
 /// Nodes whose name matches a shell pattern go to a device.
 struct PlacementPin {
-  /// Of names of nodes; after an "@", of the devices and layers that the model's annotations name.
+  /// A pattern for names of nodes; after an "@", for the devices and layers that the model's
+  /// annotations name.
   std::string nodes;
   std::string device;  ///< "node1/cpu:0"
 };
@@ -51,7 +52,8 @@ struct DeviceMemoryLimit {
   uint64_t bytes = 0;
 };
 
-/// What a cluster does not have yet. With any of it a session explains, and does not run.
+/// WhatIf describes what a cluster does not have yet. With any of it a session explains, and does
+/// not run.
 struct WhatIf {
   std::vector<std::string> addedDevices;  ///< "node2:cuda", "node2:cpu=48GiB"
   std::vector<std::string> changedLinks;  ///< "100Gbps", "node0,node1=12GB/s,3us"
@@ -59,14 +61,15 @@ struct WhatIf {
   bool empty() const { return addedDevices.empty() && changedLinks.empty(); }
 };
 
-/// What Session::explain tells beside the placement; see placement/explain/explain.h for the JSON.
+/// ExplainOptions choose what Session::explain tells beside the placement; see
+/// placement/explain/explain.h for the JSON.
 struct ExplainOptions {
   bool details = false;            ///< what a picture of the step needs
   bool mainChoices = false;        ///< where the nodes that matter most could be instead
   std::vector<std::string> nodes;  ///< the same for these: names or shell patterns
 };
 
-/// What a session is busy with before it can run.
+/// Progress says what a session is busy with before it can run.
 struct Progress {
   std::string what;    ///< "planning", "waiting for worker w1"; "": with nothing that takes time
   uint64_t done = 0;   ///< of `total`
@@ -80,9 +83,9 @@ struct SessionOptions {
   uint32_t threads = 0;
   /// "auto", a strategy's name ("single", "heft", …), or the path of a placement file.
   std::string strategy = "auto";
-  /// What a placement is to be best at. For throughput each device gets one piece of the graph, and
-  /// edges buffers for as many steps as may be in flight: see Session on how to have them. Where
-  /// devices of this process compute, steps follow each other, and both mean the same.
+  /// The placement is best at this objective. For throughput each device gets one piece of the
+  /// graph, and edges buffers for as many steps as may be in flight: see Session on how to have
+  /// them. Where devices of this process compute, steps follow each other, and both mean the same.
   Objective objective = Objective::kLatency;
   /// Path of a placement file for a model or cluster that was a little different, to begin with in
   /// place of a strategy; "": none.
@@ -169,7 +172,7 @@ struct NamedSpec {
   TensorSpec spec;
 };
 
-/// What a device of the last plan is and needs.
+/// DeviceStats say what a device of the last plan is and needs.
 struct DeviceStats {
   std::string device;
   std::string worker;
@@ -184,7 +187,7 @@ struct DeviceStats {
   std::vector<std::string> notes;  ///< why others take a longer way than they could
 };
 
-/// What a session did so far. Times in nanoseconds.
+/// SessionStats count what a session did so far. Times in nanoseconds.
 struct SessionStats {
   uint64_t runs = 0;
   uint64_t openNanos = 0;      ///< import or mapping of the model
@@ -204,7 +207,7 @@ struct SessionStats {
   std::vector<DeviceStats> devices;
 };
 
-/// What a node of the last plan took.
+/// NodeTime is the time of a node of the last plan.
 struct NodeTime {
   std::string node;
   std::string device;
@@ -213,7 +216,7 @@ struct NodeTime {
   uint64_t nanos = 0;            ///< median
 };
 
-/// What a tensor took from one device to another.
+/// EdgeTime is the time of a tensor from one device to another.
 struct EdgeTime {
   std::string tensor;
   std::string from;
@@ -222,14 +225,15 @@ struct EdgeTime {
   uint64_t nanos = 0;  ///< median, changes of layout included
 };
 
-/// What the last plan's last runs took on all workers. Of tensors those that were waited for.
+/// StepTimes are the times of the last plan's last runs on all workers. Of tensors those that were
+/// waited for.
 struct StepTimes {
   uint64_t steps = 0;  ///< that were recorded whole
   std::vector<NodeTime> nodes;
   std::vector<EdgeTime> edges;
 };
 
-/// What runs have taught of one kind of device or one link.
+/// LearnedCosts are what runs have taught of one kind of device or one link.
 struct LearnedCosts {
   std::string what;     ///< "cpu with 2 threads on localhost", "localhost to node1, of cpu to cuda"
   std::string entries;  ///< what `count` counts: "operations", "sizes of tensors"
@@ -240,7 +244,7 @@ struct LearnedCosts {
   uint64_t updatedSeconds = 0;  ///< since 1970, when it was last added to; 0: not known
 };
 
-/// Where a failure of a session belongs.
+/// An ErrorDomain is the part of a run that a session's failure belongs to.
 enum class ErrorDomain {
   kModel,      ///< the model or another file cannot be used
   kInput,      ///< what was given to run does not fit the model
@@ -254,7 +258,7 @@ ErrorDomain domainOf(const absl::Status& status);
 /// Inputs or outputs of a run, by name.
 using TensorMap = std::map<std::string, HostTensor, std::less<>>;
 
-/// What a model can be taken from without a file on disk: the builder's Graph. This library never
+/// A model without a file on disk can be taken from this: the builder's Graph. This library never
 /// links the one that builds graphs.
 template <typename Graph>
 concept ModelInMemory = requires(Graph& graph) {
@@ -319,11 +323,12 @@ class Session {
   /// which reads it copies fastest: for callers who run often. Nothing where all memory is alike.
   std::optional<HostTensor> makeInput(const NamedSpec& input) const;
 
-  /// What the placement is and why, with predicted times and memory, as JSON; starts nothing.
+  /// Returns the placement and its reasons, with predicted times and memory, as JSON; starts
+  /// nothing.
   absl::StatusOr<std::string> explain(absl::Span<const NamedSpec> inputs);
   /// The cost graph that explain places, as text that placeCosts reads; starts nothing.
   absl::StatusOr<std::string> costs(absl::Span<const NamedSpec> inputs);
-  /// What is known of the times on this session's devices and links, from earlier runs.
+  /// Returns what is known of the times on this session's devices and links, from earlier runs.
   std::vector<LearnedCosts> learned();
   /// Operations, flops and bytes of a step as JSON; see GrCompilerApi::inspect.
   absl::StatusOr<std::string> inspect(absl::Span<const NamedSpec> inputs);
@@ -334,8 +339,8 @@ class Session {
   /// Number of weights' elements, and bytes of them in the file.
   uint64_t parameterCount() const;
   uint64_t weightBytes() const;
-  /// What ran last on all workers, as one file for Perfetto or chrome://tracing; with
-  /// SessionOptions::traceFailures also of a run that failed.
+  /// Writes the events of the last runs on all workers, as one file for Perfetto or
+  /// chrome://tracing; with SessionOptions::traceFailures also of a run that failed.
   absl::Status writeTrace(const std::string& path);
 
  private:

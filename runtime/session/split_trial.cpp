@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostTrialRuns = 48;
 constexpr int kFewestRuns = 5;
 constexpr int64_t kEnoughNanos = 200'000'000;
-/// What runs on split devices may take of the others: a few percent are chance.
+/// Runs on split devices may take this part of the others' time: a few percent are chance.
 constexpr double kWorthwhileSplit = 0.95;
 
 bool usesParts(const format::PlanFile& plan) {
@@ -49,7 +49,7 @@ void warn(const absl::Status& status) {
   log(LogLevel::kWarning, absl::StrCat("devices are not split: ", status.message()));
 }
 
-/// Whether the split plan takes less than `whole` nanoseconds, once its kernels are chosen.
+/// Returns whether the split plan takes less than `whole` nanoseconds, once its kernels are chosen.
 absl::StatusOr<bool> isFaster(ActivePlan& split, ActivePlans& plans, uint64_t whole,
                               uint64_t tuneNanos, int64_t limit, const TrialSession& session) {
   split.splitTried = true;

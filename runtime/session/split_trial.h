@@ -1,4 +1,4 @@
-// Whether a plan is better on split CPU devices: tried by runs.
+// A trial runs a plan on split CPU devices to tell whether it is better there.
 #ifndef GRAPHRUN_RUNTIME_SESSION_SPLIT_TRIAL_H_
 #define GRAPHRUN_RUNTIME_SESSION_SPLIT_TRIAL_H_
 
@@ -12,7 +12,7 @@
 
 namespace graphrun::runtime {
 
-/// What a trial asks its session for.
+/// A TrialSession is what a trial needs from its session.
 struct TrialSession {
   std::function<absl::StatusOr<FoundPlan>(SplitWish)> find;  ///< a plan for the same inputs
   std::function<void(const FoundPlan&)> keep;                ///< on the disk
@@ -20,8 +20,8 @@ struct TrialSession {
   std::function<void(const ActivePlan&)> learn;              ///< what its runs took
 };
 
-/// Whether the plan is to be tried on split devices before its next run: it was made with times
-/// that promise something, of which some are estimates, and its kernels have been chosen.
+/// Returns whether the plan is to be tried on split devices before its next run: it was made with
+/// times that promise something, of which some are estimates, and its kernels have been chosen.
 bool isTrialDue(const ActivePlan& plan, uint64_t tuneNanos);
 
 /// Runs `plan` some times, then one on split devices if that still promises a shorter step, and

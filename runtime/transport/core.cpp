@@ -152,8 +152,8 @@ void TransportCore::namePeer(uint32_t rank, const std::string& name) {
   }
 }
 
-/// How long a link may be silent. A process that copies a payload may do nothing else meanwhile: it
-/// gets a nanosecond more for each byte that may be under way. `mutex_` is held.
+/// Returns how long a link may be silent. A process that copies a payload may do nothing else
+/// meanwhile: it gets a nanosecond more for each byte that may be under way. `mutex_` is held.
 int64_t TransportCore::patience(const Link& link) const {
   int64_t nanos = kSilenceNanos;
   auto add = [&](const auto& edges, auto&& isUnderWay) {
@@ -665,7 +665,7 @@ absl::Status TransportCore::wait(absl::FunctionRef<bool()> ready, const WaitOpti
   return status;
 }
 
-/// Whether nobody took it for long.
+/// Returns whether nobody took it for long.
 bool TransportCore::offerCore(int64_t now) {
   sched_yield();
   const int64_t back = nowNanos();

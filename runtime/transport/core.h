@@ -1,4 +1,4 @@
-// What all transports have in common: links and their tokens, edges and their slots, waiting. An
+// All transports have this in common: links and their tokens, edges and their slots, waiting. An
 // implementation adds how messages travel. Internal to this folder.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_
@@ -23,31 +23,31 @@
 
 namespace graphrun::runtime {
 
-/// How long a waiter polls past the last activity without a thought of others: as long as a message
-/// over shared memory and its answer take. Who waits longer may wait for one that has no core.
+/// A waiter polls for so long past the last activity without a thought of others: as long as a
+/// message over shared memory and its answer take. Who waits longer may wait for one that has no
+/// core.
 inline constexpr int64_t kSpinNanos = 1'000;
 /// The same where a core that was offered lately went to somebody who computes: at each offer he
 /// gets all that the scheduler gives at a time, some milliseconds.
 inline constexpr int64_t kWarySpinNanos = 40'000;
-/// How late a core is back from one who computes, and for how long that is remembered.
+/// A core is back so late from one who computes, and this is remembered for so long.
 inline constexpr int64_t kSliceNanos = 500'000;
 inline constexpr int64_t kWaryNanos = 50'000'000;
-/// How long it polls, past the last activity, while nobody else wants its core: waking a thread
-/// takes longer than most kernels, and between 5 and 200 us, so that no step would take what the
-/// last did.
+/// A waiter polls for so long, past the last activity, while nobody else wants its core: waking a
+/// thread takes longer than most kernels, and between 5 and 200 us, so that no step would take what
+/// the last did.
 inline constexpr int64_t kPatienceNanos = 2'000'000;
 /// A core that was offered and is back later than this was wanted.
 inline constexpr int64_t kOfferNanos = 20'000;
-/// How long a sleeping waiter may miss its cancel flag.
+/// A sleeping waiter may miss its cancel flag for so long.
 inline constexpr int64_t kSleepSliceNanos = 50'000'000;
-/// How long close waits for the network to let go of an edge's memory.
+/// close() waits for so long for the network to let go of an edge's memory.
 inline constexpr int64_t kCloseGraceNanos = 100'000'000;
 
-/// How long a peer may take to answer a hello before it is said again, and after ever longer
-/// pauses.
+/// A peer may take so long to answer a hello before it is said again, and after ever longer pauses.
 inline constexpr int64_t kHelloPauseNanos = 100'000'000;
 inline constexpr int64_t kMaxHelloPauseNanos = 2'000'000'000;
-/// How often a link says that it lives, and after what silence it is lost: as the control plane has
+/// A link says this often that it lives, and is lost after such a silence: as the control plane has
 /// it, within 3 s.
 inline constexpr int64_t kBeatNanos = 500'000'000;
 inline constexpr int64_t kSilenceNanos = 2'500'000'000;
@@ -85,7 +85,7 @@ class TransportCore : public Transport {
   uint32_t rank() const override { return rank_.load(); }
   absl::Status setRank(uint32_t rank) override;
   bool carries(absl::string_view memory) const override { return memory.empty(); }
-  /// Whether it carries a kind of memory of devices.
+  /// Returns whether it carries a kind of memory of devices.
   virtual bool carriesDeviceMemory() const { return false; }
   bool sharesMemory() const override { return false; }
   absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
@@ -145,7 +145,7 @@ class TransportCore : public Transport {
   static Link& linkOf(const RecvSlot& slot) { return *slot.edge->link_; }
   static const EdgeSpec& specOf(const SendSlot& slot) { return slot.edge->spec_; }
   static const EdgeSpec& specOf(const RecvSlot& slot) { return slot.edge->spec_; }
-  /// Whether a payload comes from the host's memory and lands in such.
+  /// Returns whether a payload comes from the host's memory and lands in such.
   static bool isOfHosts(const SendSlot& slot) {
     return slot.edge->spec_.memory.empty() && slot.edge->remoteOnHost_;
   }

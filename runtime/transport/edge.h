@@ -15,14 +15,15 @@ namespace graphrun::runtime {
 class TransportCore;
 struct Link;
 
-/// What both ends have: identity, failure, and a count of what the network still holds of it.
+/// An Edge has the state that both ends share: identity, failure, and a count of what the network
+/// still holds of it.
 class Edge {
  public:
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
   const EdgeSpec& spec() const { return spec_; }
-  /// Whether the edge or its link failed: no step will move any more.
+  /// Returns whether the edge or its link failed: no step will move any more.
   bool failed() const;
   /// Why, naming edge and peer; OK if it did not. Thread-safe.
   absl::Status status() const;
@@ -63,7 +64,7 @@ class SendEdge final : public Edge {
   /// trySend, waiting for the slot.
   absl::Status send(uint64_t step, const void* data, size_t bytes, const WaitOptions& options,
                     bool mayRide = false);
-  /// Whether the buffer of `step` may be written again. In place: whether it was released.
+  /// Returns whether the buffer of `step` may be written again. In place: whether it was released.
   bool sent(uint64_t step) const;
   absl::Status waitSent(uint64_t step, const WaitOptions& options) const;
 

@@ -8,7 +8,7 @@
 
 namespace graphrun::runtime {
 
-/// Where the in-process transports of one process find each other.
+/// The in-process transports of one process find each other in an InprocHub.
 class InprocHub;
 
 std::shared_ptr<InprocHub> makeInprocHub();

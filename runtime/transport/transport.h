@@ -54,7 +54,7 @@ struct Received {
   size_t bytes = 0;
 };
 
-/// How long to wait: every wait has an end.
+/// WaitOptions say how long to wait: every wait has an end.
 struct WaitOptions {
   int64_t deadlineNanos;                      ///< In terms of nowNanos().
   const std::atomic<bool>* cancel = nullptr;  ///< Ends the wait when it becomes true (seen within
@@ -71,7 +71,8 @@ struct TransportStats {
   uint64_t droppedMessages = 0;
   uint64_t loneCredits = 0;  ///< Credits that were messages of their own (UCX).
   uint64_t ridden = 0;       ///< Payloads that were no messages of their own (UCX).
-  /// That waiters polled while their core was offered to others, and nobody wanted it.
+  /// The time for which waiters polled while their core was offered to others, and nobody wanted
+  /// it.
   uint64_t idleNanos = 0;
 };
 
@@ -100,9 +101,9 @@ class Transport {
   virtual absl::Status setRank(uint32_t rank) = 0;
   /// The address that peers pass to connect. Binary.
   virtual std::string localAddress() const = 0;
-  /// Whether payloads may lie in memory of this kind (EdgeSpec::memory).
+  /// Returns whether payloads may lie in memory of this kind (EdgeSpec::memory).
   virtual bool carries(absl::string_view memory) const = 0;
-  /// Whether peers share this address space, as EdgeSpec::inPlace needs.
+  /// Returns whether peers share this address space, as EdgeSpec::inPlace needs.
   virtual bool sharesMemory() const = 0;
 
   /// Begins the link to `rank`; does not wait for the peer. A rank whose link failed may be
@@ -110,7 +111,7 @@ class Transport {
   /// AlreadyExists: the rank has a live link. FailedPrecondition: the peer's network library is of
   /// another version. InvalidArgument: not an address of this kind.
   virtual absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) = 0;
-  /// What messages call the peer of a link, as "worker node1"; "rank 2" until it is told.
+  /// Names the peer of a link for messages, as "worker node1"; "rank 2" until it is told.
   virtual void namePeer(uint32_t rank, const std::string& name) = 0;
   /// Waits until `rank` has accepted this process's token.
   virtual absl::Status waitConnected(uint32_t rank, const WaitOptions& options) = 0;

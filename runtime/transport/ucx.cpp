@@ -26,7 +26,7 @@ namespace {
 enum AmId : unsigned { kControlAm = 0, kDataAm = 1, kCreditAm = 2 };
 
 constexpr int64_t kNapNanos = 100'000;
-// How long a credit or small payload waits for a payload to go with.
+// A credit or small payload waits for so long for a payload to go with.
 constexpr int64_t kHoldNanos = 30'000;
 // The background thread sleeps on UCX's event fd; this is only a net under it.
 constexpr int64_t kBackgroundSleepNanos = 500'000'000;
@@ -444,7 +444,8 @@ void UcxTransport::begin(Command& command) {
   }
 }
 
-/// Whether nobody is awake who would send what is held back if no payload comes to take it along.
+/// Returns whether nobody is awake who would send what is held back if no payload comes to take it
+/// along.
 bool UcxTransport::mayHold() const { return backgroundState_.load() != Background::kAsleep; }
 
 void UcxTransport::beginData(SendSlot& slot) {
@@ -642,7 +643,7 @@ ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t hea
   return UCS_OK;
 }
 
-/// Whether that was one, of the size that it says.
+/// Returns whether that was one, of the size that it says.
 bool readHeader(const void* bytes, size_t size, PayloadHeader& header) noexcept {
   if (size < PayloadHeader::sizeOf(0, 0) || size > sizeof header) {
     return false;

@@ -63,8 +63,8 @@ absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const 
                    absl::StrFormat("setting %s=%s", variable, value));
 }
 
-// Whether the user's choice of transports leaves one in, that has these names; UCX warns of options
-// without a use.
+// Tells whether the user's choice of transports leaves one in that has these names; UCX warns of
+// options without a use.
 bool mayUse(std::initializer_list<absl::string_view> names) {
   const char* chosen = std::getenv("UCX_TLS");
   absl::string_view list = chosen == nullptr ? "all" : chosen;

@@ -1,5 +1,6 @@
-// What travels between two transports, and the per-slot state that a transport holds on to while it
-// does. Internal to this folder. All integers little-endian, as on every machine supported.
+// These headers travel between two transports, and each transport holds on to the per-slot state
+// while they do. Internal to this folder. All integers little-endian, as on every machine
+// supported.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_WIRE_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_WIRE_H_
 
@@ -25,7 +26,7 @@ enum class ControlKind : uint32_t {
   kBeat        ///< I live.
 };
 
-/// Where buffers are: in the host's memory, or in a device's own of whatever kind.
+/// Buffers are in the host's memory, or in a device's own of whatever kind.
 inline constexpr uint16_t kOnHost = 0;
 inline constexpr uint16_t kOnDevice = 1;
 
@@ -73,8 +74,8 @@ static_assert(sizeof(RidingPayload) == 64);
 inline constexpr uint32_t kMostRidingCredits = 8;
 inline constexpr uint32_t kMostRidingPayloads = 2;
 
-/// What goes before a payload: its header, then credits and small payloads for the peer that gets
-/// it, as many as there are, without gaps.
+/// A PayloadHeader goes before a payload: its header, then credits and small payloads for the peer
+/// that gets it, as many as there are, without gaps.
 struct PayloadHeader {
   DataHeader data;
   uint32_t credits = 0;

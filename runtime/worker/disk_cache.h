@@ -1,4 +1,4 @@
-// What need not be made twice, on disk: executables, plans, imported models, weights.
+// The disk cache keeps what need not be made twice: executables, plans, imported models, weights.
 #ifndef GRAPHRUN_RUNTIME_WORKER_DISK_CACHE_H_
 #define GRAPHRUN_RUNTIME_WORKER_DISK_CACHE_H_
 
@@ -86,17 +86,18 @@ class DiskCache {
   std::optional<Entry> find(const std::string& key);
   /// As find, but the content, which may be long, is not read: check() does that.
   std::optional<Entry> open(const std::string& key);
-  /// Whether the content of an open entry is what was written; else it is removed with a warning.
+  /// Returns whether the content of an open entry is what was written; else it is removed with a
+  /// warning.
   bool check(const std::string& key, const Entry& entry);
-  /// Whether there is an entry, whose content is not checked.
+  /// Returns whether there is an entry, whose content is not checked.
   bool has(const std::string& key);
   absl::Status store(const std::string& key, absl::Span<const uint8_t> bytes);
   /// Begins an entry of `bytes` with the XXH3-64 `checksum`.
   absl::StatusOr<Writer> begin(const std::string& key, uint64_t bytes, uint64_t checksum);
   void remove(const std::string& key);
 
-  /// Where the file of `key` is or would be; makes the folder. For files that others write and
-  /// check (model.fb): call added() after writing one and used() after reading one.
+  /// Returns where the file of `key` is or would be; makes the folder. For files that others write
+  /// and check (model.fb): call added() after writing one and used() after reading one.
   absl::StatusOr<std::string> pathOf(const std::string& key);
   void used(const std::string& key);
   void added(const std::string& key) { trim(fileOf(key)); }

@@ -1,5 +1,5 @@
-// Whether a network carries the memory of a GPU, or of another kind of device with memory of its
-// own: asked of the library, then tried.
+// A trial tells whether a network carries the memory of a GPU, or of another kind of device with
+// memory of its own: the library is asked, then it is tried.
 #ifndef GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
 #define GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
 
@@ -16,7 +16,8 @@ namespace graphrun::runtime {
 /// Makes a transport of the kind that is asked about, of this rank.
 using TransportFactory = std::function<absl::StatusOr<std::unique_ptr<Transport>>(uint32_t rank)>;
 
-/// What tryGpuMemory gives where the network's library does not know such memory, by its name.
+/// Returns the error of tryGpuMemory where the network's library does not know such memory, by its
+/// name.
 absl::Status noGpuMemory(absl::string_view memory);
 
 /// Sends a small and a large payload between two transports of this process, from memory of

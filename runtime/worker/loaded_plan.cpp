@@ -101,7 +101,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   return loaded;
 }
 
-/// Whether a device would pin the thread of the user, who has other things to do on it.
+/// Returns whether a device would pin the thread of the user, who has other things to do on it.
 bool LoadedPlan::pinsUser() const {
   const auto& partitions = *plan_->plan().partitions();
   return plan_->findWorker(worker_) == kClientWorker &&
@@ -112,14 +112,15 @@ bool LoadedPlan::pinsUser() const {
          });
 }
 
-/// Whether a device of this process keeps to some cores.
+/// Returns whether a device of this process keeps to some cores.
 bool LoadedPlan::isPinned() const {
   return std::any_of(memory_->parts.begin(), memory_->parts.end(), [&](const Memory::Part& part) {
     return format::sizeOf(plan_->device(part.device).cores()) != 0;
   });
 }
 
-/// That a device has too little memory for its part is told with the device: see isDeviceTooSmall.
+/// Returns the error of a device that has too little memory for its part; it names the device: see
+/// isDeviceTooSmall.
 absl::Status LoadedPlan::tooSmall(const std::string& device, absl::string_view why) const {
   return withFirstCause(absl::ResourceExhaustedError(why), {"", "", device, worker_});
 }

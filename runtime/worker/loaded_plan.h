@@ -26,7 +26,8 @@
 
 namespace graphrun::runtime {
 
-/// What a plan is loaded into. The plan keeps the transports; all else must outlive it.
+/// A PlanHome is what a plan is loaded into. The plan keeps the transports; all else must outlive
+/// it.
 struct PlanHome {
   std::string worker;  // this process's name in the plan
   ProgramLoader* loader;
@@ -35,7 +36,7 @@ struct PlanHome {
   std::shared_ptr<Transport> local;       // linked to itself, for edges within this process
   std::shared_ptr<Transport> network;     // for edges to other workers; null without a cluster
   std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
-  /// Of these, those to and from which `network` carries memory of GPUs: both ends know.
+  /// The workers of these to and from which `network` carries memory of GPUs: both ends know.
   std::set<std::string> gpuPeers;
   absl::Status carriesGpuMemory;                 // why this end of `network` does not
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
@@ -63,8 +64,8 @@ class LoadedPlan {
       std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
   ~LoadedPlan();
 
-  /// Where the members of a communicator of the plan meet, as its first one says, which must be a
-  /// device of `home.worker`.
+  /// Returns where the members of a communicator of the plan meet, as its first one says, which
+  /// must be a device of `home.worker`.
   static absl::StatusOr<std::string> newMeeting(const format::PlanFile& plan, const PlanHome& home,
                                                 uint32_t communicator);
 
@@ -89,7 +90,7 @@ class LoadedPlan {
   std::optional<HostTensor> makeTensor(const Endpoint& endpoint) const;
   void bindOutput(const Endpoint& endpoint, void* data);
 
-  /// How many lanes there are, and may be.
+  /// Returns how many lanes there are, and may be.
   size_t lanes() const { return lanes_.size(); }
   size_t mostLanes() const { return mostLanes_; }
   /// Makes them all, once, between runs. The next step is `nextStep`, and those that follow have no
@@ -104,8 +105,8 @@ class LoadedPlan {
   /// of the threads that run lanes, or the deadline has passed: see StepsInFlight.
   absl::Status runLane(uint64_t step, int64_t deadlineNanos, size_t lane,
                        absl::FunctionRef<bool()> others);
-  /// Whether several devices of this worker can be at different steps (PlanFile::stagesOn), which
-  /// then is what begin and finish are for; run does one after the other.
+  /// Returns whether several devices of this worker can be at different steps (PlanFile::stagesOn),
+  /// which then is what begin and finish are for; run does one after the other.
   bool overlaps() const { return overlaps_; }
   /// Begins what run does. At most kMostStepsInFlight calls may be ahead of finish. One caller.
   absl::Status begin(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
@@ -120,7 +121,7 @@ class LoadedPlan {
   std::vector<TraceStream> trace() const;
 
  private:
-  /// What the network may touch after this plan is gone (EdgeSpec::owner).
+  /// Memory is what the network may touch after this plan is gone (EdgeSpec::owner).
   struct Memory;
 
   LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
@@ -172,7 +173,7 @@ class LoadedPlan {
   bool runExecutors(uint64_t firstStep, uint32_t steps);
   absl::Status checkRunnable(uint32_t steps) const;
   absl::Status failureStatus();
-  /// Whether no step here waits for another device's, nor the other way round.
+  /// Returns whether no step here waits for another device's, nor the other way round.
   bool isAlone() const { return edges_.empty() && !hasCommunicators_; }
 
   std::shared_ptr<const format::PlanFile> plan_;
@@ -193,7 +194,7 @@ class LoadedPlan {
   bool overlaps_ = false;
   std::vector<std::pair<Transport*, void*>> registered_;
   std::vector<std::unique_ptr<Executor>> executors_;
-  /// Of the last executors; the first one has none where the caller's thread runs it.
+  /// The threads of the last executors; the first one has none where the caller's thread runs it.
   std::vector<std::unique_ptr<ExecutorThread>> threads_;
   std::deque<std::vector<uint64_t>> begun_;  // by thread: what it was asked for
   ProgramLoader* loader_;

@@ -54,7 +54,7 @@ bool LoadedPlan::canTransferDirectly(devices::Program& program, size_t edge) {
   return edges != nullptr && edges->canTransferDirectly(edge);
 }
 
-/// Where devices of this process can move a value themselves, they do.
+/// Lets devices of this process move a value themselves where they can.
 absl::Status LoadedPlan::handOverEdges() {
   for (size_t part = 0; part < memory_->parts.size(); ++part) {
     devices::Program& program = *memory_->parts[part].loaded.program;
@@ -232,8 +232,8 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   return end;
 }
 
-/// Where the payloads of an edge to or from another process lie at this end: in the device's own
-/// memory if the networks of both carry that, as they agreed when they were linked.
+/// Returns where the payloads of an edge to or from another process lie at this end: in the
+/// device's own memory if the networks of both carry that, as they agreed when they were linked.
 absl::StatusOr<std::string> LoadedPlan::carryGpuMemory(const PlanHome& home, size_t part,
                                                        const devices::EdgeBinding& binding,
                                                        const std::string& peer) {

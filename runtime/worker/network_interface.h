@@ -1,4 +1,4 @@
-// Which network interfaces tensors are to use.
+// These functions choose the network interfaces that tensors are to use.
 #ifndef GRAPHRUN_RUNTIME_WORKER_NETWORK_INTERFACE_H_
 #define GRAPHRUN_RUNTIME_WORKER_NETWORK_INTERFACE_H_
 

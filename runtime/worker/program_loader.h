@@ -28,10 +28,11 @@ struct LoadedProgram {
   std::vector<std::string> refusals;  // kernels in whose place others had to be chosen, and why
 };
 
-/// Of a device of a plan: what the communicators with it take there beside the plan's tensors.
+/// Returns what the communicators with a device of a plan take there beside the plan's tensors.
 uint64_t communicatorBytes(const format::PlanFile& plan, uint32_t index);
 
-/// Of the memory of `device`, which is `index` in the plan, what its edges' slots take.
+/// Returns the bytes that edges' slots take of the memory of `device`, which is `index` in the
+/// plan.
 uint64_t ownSlotBytes(const format::PlanFile& plan, uint32_t index, const devices::Device& device);
 
 /// Loads partitions. Thread-safe.

@@ -59,7 +59,7 @@ absl::Status post(SendEdge& edge, uint64_t number, const Message& message,
   return edge.send(number, &slot, sizeof slot, options, mayRide);
 }
 
-/// What a coordinator of another build, or none at all, may send.
+/// Checks what a coordinator of another build, or none at all, may send.
 absl::Status check(const StepStart& start) {
   if (start.steps == 0 || start.steps > UINT32_MAX || start.firstStep > kMaxStep ||
       start.timeoutNanos == 0 || start.timeoutNanos > static_cast<uint64_t>(kMaxTimeoutNanos)) {

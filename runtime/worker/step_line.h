@@ -1,4 +1,4 @@
-// How steps are started and told to be done: over the tensor plane, by a pair of edges between the
+// Steps are started and told to be done over the tensor plane, by a pair of edges between the
 // coordinator and each worker. A failure goes over the control plane, which has words for it.
 #ifndef GRAPHRUN_RUNTIME_WORKER_STEP_LINE_H_
 #define GRAPHRUN_RUNTIME_WORKER_STEP_LINE_H_
@@ -43,8 +43,8 @@ class StepStarter {
   /// start along. One thread at a time.
   absl::StatusOr<uint64_t> start(const StepStart& start, bool inputsFollow,
                                  const WaitOptions& options);
-  /// Whether the start with this number is done; true once, which makes room for another. Cheap.
-  /// One thread at a time for a number.
+  /// Returns whether the start with this number is done; true once, which makes room for another.
+  /// Cheap. One thread at a time for a number.
   bool takeDone(uint64_t number);
 
  private:
@@ -67,7 +67,7 @@ class StepServer {
 
   /// Waits for the next start. InvalidArgument: it is none.
   absl::StatusOr<StepStart> next(const WaitOptions& options);
-  /// Whether next() would not wait. Cheap.
+  /// Returns whether next() would not wait. Cheap.
   bool hasNext() const { return starts_->poll(next_).has_value(); }
   /// Tells that the first start of next() is done that was not yet told of.
   absl::Status done(const WaitOptions& options);

@@ -34,8 +34,8 @@ class WeightStore {
 
   /// Makes the weights of a model findable.
   void addModel(const std::shared_ptr<const format::ModelFile>& model);
-  /// Whether the weight is here and may be got. Its content is not read: where that turns out to
-  /// be damaged, get() fails, and from then on this says no.
+  /// Returns whether the weight is here and may be got. Its content is not read: where that turns
+  /// out to be damaged, get() fails, and from then on this says no.
   bool has(const WeightId& id);
   /// Takes a piece as it arrives; after the last one the weight is there. ResourceExhausted when
   /// kMaxArrivingWeights others have not come whole.

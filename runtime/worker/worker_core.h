@@ -1,4 +1,4 @@
-// What a process does with plans: loads, runs, cancels and drops them. Used by workers behind the
+// A worker core loads, runs, cancels and drops plans for its process. Used by workers behind the
 // control plane, and by the client for its own part of a plan.
 #ifndef GRAPHRUN_RUNTIME_WORKER_WORKER_CORE_H_
 #define GRAPHRUN_RUNTIME_WORKER_WORKER_CORE_H_
@@ -63,7 +63,8 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<std::unique_ptr<StepStarter>> openLine(uint32_t rank, uint64_t run);
   /// Waits for what changes by messages of the tensor network; as Transport::wait.
   absl::Status waitForNetwork(absl::FunctionRef<bool()> ready, const WaitOptions& options);
-  /// What this process polled the tensor network for while nobody else wanted the core.
+  /// Returns the time for which this process polled the tensor network while nobody else wanted the
+  /// core.
   uint64_t idleNanos();
   /// Lets waitForNetwork look again.
   void wakeNetwork();

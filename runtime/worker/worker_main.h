@@ -18,9 +18,9 @@ struct WorkerMainOptions {
   WorkerCoreOptions core;
 };
 
-/// What a process with workers, or that is one, takes before it has any memory for plans: threads
-/// of gRPC, UCX and its own, and address space in bytes for those libraries and the compiler's. 20
-/// threads and 190 MiB besides their stacks were measured.
+/// A process with workers, or that is one, takes so much before it has any memory for plans:
+/// threads of gRPC, UCX and its own, and address space in bytes for those libraries and the
+/// compiler's. 20 threads and 190 MiB besides their stacks were measured.
 inline constexpr uint64_t kThreadsOfWorker = 24;
 inline constexpr uint64_t kBytesOfWorker = uint64_t{256} << 20;
 

@@ -93,7 +93,7 @@ bool addTime(uint64_t nanos, uint64_t& all) {
   return all <= static_cast<uint64_t>(kMaxClockNanos);
 }
 
-/// Whether what is calculated with the numbers of a stream stays within bounds.
+/// Returns whether what is calculated with the numbers of a stream stays within bounds.
 bool isWithinBounds(const TraceStream& stream, uint64_t& all) {
   auto areShort = [&](const std::vector<StepTime>& steps) {
     return std::all_of(steps.begin(), steps.end(), [&](const StepTime& step) {
