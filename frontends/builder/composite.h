@@ -29,7 +29,7 @@ class Composite {
   }
 
   bool ready() const { return ready_; }
-  /// What the call gives when it is not ready.
+  /// Returns the call's result when it is not ready.
   Tensor failed() const { return graph_ == nullptr ? Tensor() : graph_->failed(); }
 
   void problem(const std::string& message) {

@@ -32,7 +32,7 @@ bool fits(int64_t value, mlir::IntegerType type) {
          (value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1));
 }
 
-/// Of an element type that no dense attribute holds.
+/// Stores one value of an element type that no dense attribute holds.
 mlir::ElementsAttr storedSplat(Scalar value, mlir::RankedTensorType type, std::string& problem) {
   ElementType element = passes::elementTypeOf(type.getElementType());
   uint8_t bits = runtime::encodeReduced(element, value.number());

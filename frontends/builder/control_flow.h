@@ -16,14 +16,14 @@
 namespace graphrun::builder {
 
 using Branch = std::function<std::vector<Tensor>()>;
-/// What `then` gives where the condition (one bool) holds, else what `otherwise` does: as many
-/// tensors, of the same element types. A dim that differs is unknown in the result.
+/// Returns the tensors of `then` where the condition (one bool) holds, else those of `otherwise`:
+/// as many tensors, of the same element types. A dim that differs is unknown in the result.
 ///     Tensor y = ifElse(flag, [&] { return std::vector{x * 2.0}; }, [&] { return std::vector{x};
 ///     })[0];
 std::vector<Tensor> ifElse(const Tensor& condition, const Branch& then, const Branch& otherwise,
                            const At& at = {});
 
-/// What an iteration of a loop leaves.
+/// An Iteration holds the results of one iteration of a loop.
 struct Iteration {
   std::vector<Tensor> carried;      ///< for the next one: as many as it got
   std::vector<Tensor> collected{};  ///< results of all iterations are joined along a new first dim
@@ -36,7 +36,7 @@ struct LoopResult {
 struct Loop {
   std::optional<Operand> limit{};  ///< at most so many iterations (one i64); default: no limit
   Tensor condition{};              ///< one bool: whether there is a first one; default: there is
-  /// Whether dims of carried tensors differ from iteration to iteration. The body then gets them
+  /// True when dims of carried tensors differ from iteration to iteration. The body then gets them
   /// with unknown rank; else they keep the types that they begin with.
   bool shapesChange = false;
 };

@@ -1,4 +1,4 @@
-// What a Graph holds: the module under construction, names, and the problems found. Internal.
+// A Graph holds the module under construction, names, and the problems found. Internal.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_GRAPH_IMPL_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_IMPL_H_
 
@@ -42,7 +42,7 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   /// "encoder/conv_0", or "encoder/<name>", and notes it as used. A name that is taken already is
   /// reported.
   std::string label(const std::string& kind, const At& at);
-  /// Whether an operation of the current scope has this name.
+  /// Returns whether an operation of the current scope has this name.
   bool isTaken(const std::string& name) const { return labels_.contains(prefixed(name)); }
   Scope scope(const std::string& name);
   /// A scope of exactly this name, wherever it is entered.
@@ -79,8 +79,8 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   /// What `build` gives while what is made goes into `block`, its names into the scope `scope`.
   std::vector<Tensor> inBody(mlir::Block& block, const std::string& scope,
                              const std::function<std::vector<Tensor>()>& build);
-  /// Whether an operation that is made now may use the value: it was not made in a body that has
-  /// ended. Else `why` says in which.
+  /// Returns whether an operation that is made now may use the value: it was not made in a body
+  /// that has ended. Else `why` says in which.
   bool isVisible(mlir::Value value, std::string& why) const;
 
  private:

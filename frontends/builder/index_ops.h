@@ -19,9 +19,9 @@ struct ArgReduce {
   bool keepdims = true;  ///< keep the axis as a dim of 1
   bool last = false;     ///< of equal elements the last one counts, not the first
 };
-/// Where the largest element along an axis is (i64). NaN wins.
+/// Returns where the largest element along an axis is (i64). NaN wins.
 Tensor argMax(const Tensor& x, int64_t axis, const ArgReduce& options = {}, const At& at = {});
-/// Where the smallest element along an axis is (i64). NaN wins.
+/// Returns where the smallest element along an axis is (i64). NaN wins.
 Tensor argMin(const Tensor& x, int64_t axis, const ArgReduce& options = {}, const At& at = {});
 
 struct TopK {
@@ -69,7 +69,7 @@ Tensor gatherElements(const Tensor& x, const Tensor& indices, int64_t axis = 0, 
 /// behind `batchDims` leading dims that both share.
 Tensor gatherNd(const Tensor& x, const Tensor& indices, int64_t batchDims = 0, const At& at = {});
 
-/// How an update joins what is there. Updates that meet are taken in row-major order.
+/// Scatter says how an update joins what is there. Updates that meet are taken in row-major order.
 enum class Scatter { kReplace, kAdd, kMul, kMin, kMax };
 /// A copy of x with one element written for each index along an axis; `updates` has the shape of
 /// `indices`.

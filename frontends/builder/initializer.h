@@ -10,9 +10,9 @@
 
 namespace graphrun::builder {
 
-/// How a weight is filled. A random one is the same for the same seed, name of the weight and
-/// shape, on every machine up to the rounding of its log and cos; weights of other names get other
-/// numbers.
+/// An Initializer fills a weight. A random one is the same for the same seed, name of the weight
+/// and shape, on every machine up to the rounding of its log and cos; weights of other names get
+/// other numbers.
 class Initializer {
  public:
   enum class Kind { kConstant, kUniform, kNormal, kHeNormal, kGlorotUniform };
@@ -20,7 +20,7 @@ class Initializer {
   Initializer(Kind kind, double first, double second, uint64_t seed)
       : kind_(kind), first_(first), second_(second), seed_(seed) {}
 
-  /// Whether all elements are `constant()`.
+  /// Returns whether all elements are `constant()`.
   bool isConstant() const { return kind_ == Kind::kConstant; }
   double constant() const { return first_; }
   /// The elements of a weight, row-major. `dims` are in x out for a matrix, O x C x K1 … for a

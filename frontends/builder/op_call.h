@@ -22,10 +22,10 @@ class Emitter;
 namespace graphrun::builder {
 
 enum class Reduction;
-/// How the dialect calls it.
+/// Returns how the dialect calls it.
 const char* nameOf(Reduction kind);
 
-/// What a call was given for one operand of the operation.
+/// An Argument is what a call was given for one operand of the operation.
 class Argument {
  public:
   enum class Kind { kTensor, kOptional, kScalar, kInts, kFloats };
@@ -112,7 +112,7 @@ class OpCall {
   /// In place of one operation: what `lowering` makes. The call's operands are known to fit.
   Tensor lower(const std::function<mlir::Value(passes::Emitter& emitter)>& lowering);
 
-  /// What the call gives after a problem.
+  /// Returns the call's result after a problem.
   Tensor failed() const;
 
  private:

@@ -79,7 +79,7 @@ Tensor bitcast(const Tensor& x, ElementType type, const At& at = {});
 struct Mod {
   bool truncate = false;  ///< x / y is rounded towards zero, not down
 };
-/// What is left of x / y: it has the sign of y, or of x when truncated.
+/// Returns the remainder of x / y: it has the sign of y, or of x when truncated.
 Tensor mod(const Operand& x, const Operand& y, const Mod& options = {}, const At& at = {});
 /// x to the power of y.
 Tensor pow(const Operand& x, const Operand& y, const At& at = {});
@@ -116,7 +116,7 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, 
 
 // --- Neural networks; tensors are N x C x spatial dims -------------------------------------------
 
-/// How a sliding window meets the border: with `pads`, or so that the result has
+/// Padding says how a sliding window meets the border: with `pads`, or so that the result has
 /// ceil(size / stride) places (the odd element of padding at the end, or at the beginning).
 enum class Padding { kExplicit, kSameUpper, kSameLower };
 
@@ -237,7 +237,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
                  const Attention& options = {}, const At& at = {});
 
 enum class ResizeMode { kNearest, kLinear, kCubic };
-/// Where a result element lies in the input; ONNX's coordinate_transformation_mode.
+/// Coordinates say where a result element lies in the input; ONNX's coordinate_transformation_mode.
 enum class Coordinates {
   kHalfPixel,
   kPytorchHalfPixel,
@@ -245,7 +245,7 @@ enum class Coordinates {
   kAlignCorners,
   kAsymmetric
 };
-/// Which neighbour kNearest takes; ONNX's nearest_mode.
+/// Rounding says which neighbour kNearest takes; ONNX's nearest_mode.
 enum class Rounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 struct Resize {
   Floats scales{};  ///< one a dim; either these

@@ -9,7 +9,7 @@
 namespace graphrun::builder {
 namespace {
 
-/// Whether a value of type `next` is one of type `first` too: it may be known better.
+/// Returns whether a value of type `next` is one of type `first` too: it may be known better.
 bool keepsType(const Tensor& first, const Tensor& next) {
   if (first.elementType() != next.elementType()) {
     return false;

@@ -53,7 +53,7 @@ class Dim {
   bool isUnknown() const { return name_.empty() && size_ == -1; }
   /// Only of a static dim.
   int64_t size() const { return size_; }
-  /// Of a symbolic dim: its name, or an expression like "N floordiv 2"; else "".
+  /// Returns the name of a symbolic dim, or an expression like "N floordiv 2"; else "".
   const std::string& name() const { return name_; }
   /// "32", "N" or "?".
   std::string toString() const;
@@ -77,7 +77,7 @@ class Tensor {
   bool valid() const { return value_ != nullptr; }
   /// kInvalid when the tensor is not valid.
   ElementType elementType() const;
-  /// Whether the number of dims is known.
+  /// Returns whether the number of dims is known.
   bool ranked() const;
   /// Empty for a scalar, and when the rank is not known.
   std::vector<Dim> dims() const;
@@ -132,7 +132,7 @@ class Scalar {
   template <std::floating_point T>
   Scalar(T value) : number_(static_cast<double>(value)) {}
 
-  /// Whether `integer` holds the value; else only `number` does.
+  /// Returns whether `integer` holds the value; else only `number` does.
   bool isInteger() const { return isInteger_; }
   int64_t integer() const { return integer_; }
   double number() const { return number_; }
@@ -176,7 +176,7 @@ struct Range {
   int64_t step = 1;
 };
 
-/// What Tensor::operator[] takes of a dim: one place, which drops the dim, or a Range.
+/// Tensor::operator[] takes an Index for a dim: one place, which drops the dim, or a Range.
 class Index {
  public:
   template <std::integral T>

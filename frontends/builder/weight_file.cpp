@@ -72,7 +72,7 @@ absl::StatusOr<Json> parse(absl::string_view text) {
   return header;
 }
 
-/// Whether `field` is a list of integers from 0 to 2^63 - 1; `numbers` are set to them.
+/// Returns whether `field` is a list of integers from 0 to 2^63 - 1; `numbers` are set to them.
 template <typename T>
 bool readNumbers(const Json& entry, const char* field, std::vector<T>& numbers) {
   auto list = entry.find(field);

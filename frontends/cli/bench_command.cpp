@@ -153,7 +153,7 @@ std::string textOf(const Json& inputs) {
   return absl::StrJoin(texts, ", ");
 }
 
-/// What the plan promises of runs beside each other; "" where nothing is told of that.
+/// Returns the plan's prediction of runs beside each other; "" where nothing is told of that.
 std::string predictedText(const Json& report) {
   auto predicted = report.find("predicted_throughput_per_s");
   if (predicted == report.end()) {
@@ -187,8 +187,8 @@ void printReport(const Json& report) {
   }
 }
 
-/// What the plan says that all its devices will hold: weights, arenas and edges. It is known before
-/// anything runs, and takes nothing from what a process holds.
+/// Returns the bytes that all devices will hold as the plan says: weights, arenas and edges. It is
+/// known before anything runs, and takes nothing from what a process holds.
 uint64_t plannedBytes(const runtime::SessionStats& stats) {
   return std::accumulate(
       stats.devices.begin(), stats.devices.end(), uint64_t{0},

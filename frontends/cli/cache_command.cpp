@@ -35,7 +35,7 @@ constexpr Part kParts[] = {{"models", "imported ONNX files"},
                            {"costs", "what runs took, for placement"},
                            {"weights", "weights that coordinators sent"}};
 
-/// What lies in a folder of the cache.
+/// Content counts the files in a folder of the cache.
 struct Content {
   size_t entries = 0;
   uint64_t bytes = 0;

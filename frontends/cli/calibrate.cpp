@@ -24,7 +24,7 @@ using runtime::SessionOptions;
 constexpr int kMostRuns = 40;
 constexpr int kFewestRuns = 6;
 constexpr int64_t kEnoughNanos = 2'000'000'000;
-/// What a link took in few runs of one session is not believed.
+/// The time of a link is not believed while it comes from few runs of one session.
 constexpr int kSessions = 2;
 /// Ways to deal the operations out: most tensors cross some link in one of them.
 constexpr int kDeals = 3;
@@ -130,7 +130,7 @@ class Subject {
   SessionOptions session_;
 };
 
-/// What was done on a device since `begin`.
+/// Describes what was done on a device since `begin`.
 std::string noteOn(const std::string& device, size_t nodes, int64_t begin) {
   return nodes == 0 ? absl::StrCat(device, ": all of it is known")
                     : absl::StrFormat("%s: %d nodes measured in %.1f s", device, nodes,

@@ -16,7 +16,7 @@ struct CalibrationOptions {
   FeedOptions feed;  ///< of a model; inputs that are not given are random
 };
 
-/// What calibrate did, a line each.
+/// The notes say what calibrate did, a line each.
 using CalibrationNotes = std::vector<std::string>;
 
 /// Runs a model on each device on which any of its operations has not been measured, then dealt out

@@ -49,7 +49,7 @@ bool sendAll(int fd, const void* data, size_t bytes) {
   return transfer(quiet, fd, static_cast<const char*>(data), bytes);
 }
 
-/// What waitpid says of a child that did not end as it should; "" for a good end.
+/// Describes waitpid's status of a child that did not end as it should; "" for a good end.
 std::string endOf(int status) {
   if (WIFSIGNALED(status)) {
     int signal = WTERMSIG(status);

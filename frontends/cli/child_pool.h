@@ -14,7 +14,7 @@
 
 namespace graphrun::cli {
 
-/// How a task went: what it returned, or how its process ended.
+/// A TaskEnd says how a task went: what it returned, or how its process ended.
 struct TaskEnd {
   bool returned = false;
   std::string text;  ///< what it returned; else "crashed: signal 11 (Segmentation fault)" or so

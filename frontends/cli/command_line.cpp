@@ -196,7 +196,7 @@ std::vector<std::string> optionNames(const CLI::App& app) {
   return names;
 }
 
-/// What is wrong with arguments that no option takes; "" where all are taken.
+/// Returns the problem with arguments that no option takes; "" where all are taken.
 std::string unknownArguments(const CLI::App& app) {
   std::string text;
   for (const std::string& argument : app.remaining()) {
@@ -211,7 +211,7 @@ std::string unknownArguments(const CLI::App& app) {
   return text;
 }
 
-/// How much a program says, in each command.
+/// Verbosity says how much a program tells, in each command.
 struct Verbosity {
   int more = 0;
   bool quiet = false;

@@ -1,4 +1,4 @@
-// What the commands have in common: options, exit codes, error messages.
+// The commands share these options, exit codes and error messages.
 #ifndef GRAPHRUN_FRONTENDS_CLI_COMMAND_LINE_H_
 #define GRAPHRUN_FRONTENDS_CLI_COMMAND_LINE_H_
 
@@ -42,7 +42,7 @@ absl::Status fileError(const absl::Status& status);
 /// Adds "--plan-budget".
 void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget);
 
-/// Where and how a model runs.
+/// PlaceOptions say where and how a model runs.
 struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
@@ -66,7 +66,7 @@ struct PlaceOptions {
   absl::StatusOr<runtime::SessionOptions> toSession() const;
 };
 
-/// What a model is fed with.
+/// FeedOptions say what a model is fed with.
 struct FeedOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> shapes;

@@ -40,7 +40,7 @@ std::string position(const runtime::TensorSpec& spec, size_t index) {
   return absl::StrCat("[", absl::StrJoin(at, ", "), "]");
 }
 
-/// How far a float is beyond the tolerance; <= 0: within.
+/// Returns how far a float is beyond the tolerance; <= 0: within.
 double excess(double actual, double expected, const Tolerance& tolerance) {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) {
     return 0;
@@ -51,7 +51,8 @@ double excess(double actual, double expected, const Tolerance& tolerance) {
                                                           : std::numeric_limits<double>::infinity();
 }
 
-/// How far element `index` is from what it should be; <= 0: near enough. Integers must be equal.
+/// Returns how far element `index` is from what it should be; <= 0: near enough. Integers must be
+/// equal.
 double wrongness(const HostTensor& actual, const HostTensor& expected, size_t index,
                  const Tolerance& tolerance) {
   ElementType type = actual.spec().type;
@@ -87,7 +88,7 @@ double relativeNorm(const HostTensor& actual, const HostTensor& expected) {
   return errors == 0 ? 0 : std::sqrt(errors / sum);
 }
 
-/// Whether element `index` is off by no more than a step of a quantised result.
+/// Returns whether element `index` is off by no more than a step of a quantised result.
 bool isWithinStep(const HostTensor& actual, const HostTensor& expected, size_t index,
                   const Tolerance& tolerance) {
   constexpr double kRounding = 1e-5;  // steps are written in a few digits

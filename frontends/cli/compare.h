@@ -1,4 +1,4 @@
-// Whether a result is what was expected.
+// These functions compare a result with the expected one.
 #ifndef GRAPHRUN_FRONTENDS_CLI_COMPARE_H_
 #define GRAPHRUN_FRONTENDS_CLI_COMPARE_H_
 
@@ -20,17 +20,17 @@ struct Tolerance {
   double step = 0;
 };
 
-/// What differs ("12 of 1000 elements differ, the most at [0, 3]: got …"); "" if nothing does. NaN
-/// equals NaN and an infinity itself; types, shapes and booleans must be equal, integers too where
-/// no step is given. bfloat16 is given a relative tolerance of at least 1/64, as ONNX's own runner
-/// does.
+/// Describes the difference ("12 of 1000 elements differ, the most at [0, 3]: got …"); "" if there
+/// is none. NaN equals NaN and an infinity itself; types, shapes and booleans must be equal,
+/// integers too where no step is given. bfloat16 is given a relative tolerance of at least 1/64, as
+/// ONNX's own runner does.
 std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
                        const Tolerance& tolerance);
 
-/// How far numbers are from those that were expected: the largest difference, the largest one
-/// relative to what was expected there, and the 2-norm of the errors relative to the expected one.
-/// Infinite where one of two numbers is none, relative to zeros, and for other types or shapes; of
-/// strings 0.
+/// Differences say how far numbers are from those that were expected: the largest difference, the
+/// largest one relative to what was expected there, and the 2-norm of the errors relative to the
+/// expected one. Infinite where one of two numbers is none, relative to zeros, and for other types
+/// or shapes; of strings 0.
 struct Differences {
   double absolute = 0;
   double relative = 0;

@@ -1,4 +1,4 @@
-// How far outputs of a lower precision are from those of f32.
+// The deviation says how far outputs of a lower precision are from those of f32.
 #ifndef GRAPHRUN_FRONTENDS_CLI_DEVIATION_H_
 #define GRAPHRUN_FRONTENDS_CLI_DEVIATION_H_
 

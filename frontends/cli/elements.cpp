@@ -99,7 +99,7 @@ absl::Status storeFloat(HostTensor& tensor, const std::string& text) {
   return absl::OkStatus();
 }
 
-/// Of 4 and 2 bits.
+/// Stores an integer of 4 or 2 bits.
 absl::Status storeReducedInteger(HostTensor& tensor, const std::string& text) {
   ElementType type = tensor.spec().type;
   int64_t value = 0;

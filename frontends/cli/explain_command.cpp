@@ -57,7 +57,7 @@ struct ExplainArguments {
   }
 };
 
-/// Whether a placement in `model` can be written to `out`, an ONNX file or "".
+/// Checks that a placement in `model` can be written to `out`, an ONNX file or "".
 absl::Status checkOnnx(const std::string& model, const std::string& out) {
   if (!out.empty() && !absl::EndsWithIgnoreCase(model, ".onnx")) {
     return usageError(absl::StrCat("--write-onnx needs an ONNX file to write into a copy of, got '",
@@ -79,7 +79,7 @@ std::string ageOf(uint64_t seconds) {
                         : absl::StrCat(age / 86400, " days old");
 }
 
-/// What runs have taught, a line a device or link.
+/// Returns what runs have taught, a line a device or link.
 std::string learnedText(const std::vector<runtime::LearnedCosts>& all) {
   std::string text =
       all.empty() ? "learned: nothing yet; runs and doctor --calibrate teach\n" : "learned:\n";

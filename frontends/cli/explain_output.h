@@ -1,4 +1,4 @@
-// What explain and place tell on request, and write beside what they print.
+// explain and place tell these on request, and write these files beside what they print.
 #ifndef GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_
 #define GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_
 
@@ -19,7 +19,7 @@ struct ExplainOutput {
   std::string placement;
 
   void add(CLI::App& app);
-  /// What the explanation has to hold for that.
+  /// Returns the options with which the explanation holds all that is wanted.
   runtime::ExplainOptions options() const;
   bool wanted() const { return !ops.empty() || !html.empty() || !placement.empty(); }
   /// Writes the files that were asked for; `explanation` as in placement/explain/explain.h, `other`

@@ -8,14 +8,14 @@
 
 namespace graphrun::cli {
 
-/// What the page says beside the explanation.
+/// The PageHeader is what the page says beside the explanation.
 struct PageHeader {
   std::string title;    ///< of the model or the cost graph
   std::string command;  ///< that made it, to ask for more with
   TimeUnit unit;
 };
 
-/// What the page may have more.
+/// PageExtras are what the page may have more.
 struct PageExtras {
   std::string other;     ///< the explanation of another placement, to compare with; "": none
   std::string measured;  ///< JSON of what runs took (page/measured.js); "": nothing ran

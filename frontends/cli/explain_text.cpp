@@ -118,7 +118,7 @@ void section(const Json& json, const char* key, const char* title,
   }
 }
 
-/// How much of the predicted times was measured; "" where the costs were given.
+/// Returns how much of the predicted times was measured; "" where the costs were given.
 std::string sourcesText(const Json& times) {
   double measured = times.value("measured_ns", 0.0);
   double interpolated = times.value("interpolated_ns", 0.0);
@@ -138,7 +138,7 @@ std::string partsText(const Json& split) {
                          split.value("parts", 0), split.value("threads", 0));
 }
 
-/// What splitting CPU devices does for the step, or would do.
+/// Says what splitting CPU devices does for the step, or would do.
 std::string splitText(const Json& split) {
   const Json& whole = split["whole_step_ns"];
   const Json& step = split["step_ns"];
@@ -173,7 +173,7 @@ std::string weightsText(const Json& json) {
   return weights.empty() ? "" : absl::StrCat("  weights: ", absl::StrJoin(weights, ", "), "\n");
 }
 
-/// Which devices share cores, and how long the step waits for that; "" where none do.
+/// Returns which devices share cores, and how long the step waits for that; "" where none do.
 std::string coresText(const Json& json) {
   std::string text;
   for (const Json& device : json.value("devices", Json::array())) {
@@ -196,7 +196,7 @@ std::string coresText(const Json& json) {
   return text;
 }
 
-/// What the placement was chosen for, and what else a step takes.
+/// Says what the placement was chosen for, and what else a step takes.
 std::string goalText(const Json& json) {
   std::string step = absl::StrCat("a step takes ", cell(json, {"", "latency_ns", Format::kNanos}));
   const double period = json.value("period_ns", 0.0);

@@ -21,7 +21,7 @@ class InterruptWatch {
   struct sigaction hangup_;
 };
 
-/// Whether a signal was noted. Thread-safe.
+/// Returns whether a signal was noted. Thread-safe.
 bool interrupted();
 
 }  // namespace graphrun::cli

@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
   return graphrun::cli::runCommand(named ? argc - 1 : argc, named ? argv + 1 : argv);
 }
 
-/// What is told of an exception that nothing below made a status of.
+/// Reports an exception of which nothing below made a status.
 int unexpected(const std::exception* what) {
   const auto* system = dynamic_cast<const std::system_error*>(what);
   // What a thread that cannot be started throws: its stack is memory, too.

@@ -1,4 +1,4 @@
-// What commands are given that look at a model without running it.
+// Commands that look at a model without running it take these arguments.
 #ifndef GRAPHRUN_FRONTENDS_CLI_MODEL_ARGUMENTS_H_
 #define GRAPHRUN_FRONTENDS_CLI_MODEL_ARGUMENTS_H_
 

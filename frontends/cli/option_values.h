@@ -18,7 +18,7 @@ namespace graphrun::cli {
 
 /// More threads than any machine that this runs on has; what is beyond is a mistake.
 inline constexpr uint32_t kMostThreads = 1024;
-/// Of runs, of callers' iterations.
+/// The most runs, and the most iterations of a caller.
 inline constexpr uint32_t kMostRuns = 1'000'000'000;
 
 /// The times that an option may be given.
@@ -54,7 +54,7 @@ CLI::Option* addSeed(CLI::App& app, const std::string& name, uint64_t& value,
 /// Adds an option for a file to be written; "-" stands for standard output.
 CLI::Option* addOutputFile(CLI::App& app, const std::string& name, std::string& path,
                            const std::string& what);
-/// What `path` stands for.
+/// Returns the path that `path` stands for.
 std::string outputPath(const std::string& path);
 
 /// Bytes of "2GiB", "500MB", "123".

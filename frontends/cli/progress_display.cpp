@@ -15,7 +15,7 @@ namespace graphrun::cli {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-/// What is over sooner is not told on a terminal.
+/// Work that is over sooner is not told on a terminal.
 constexpr int64_t kPatience = 3 * kSecond / 10;
 constexpr int64_t kRedraw = kSecond / 10;
 /// The same elsewhere, and how often it is told again.

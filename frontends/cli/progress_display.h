@@ -1,4 +1,5 @@
-// What the program is busy with, for whoever waits: a bar on a terminal, lines elsewhere.
+// The progress display tells whoever waits what the program is busy with: a bar on a terminal,
+// lines elsewhere.
 #ifndef GRAPHRUN_FRONTENDS_CLI_PROGRESS_DISPLAY_H_
 #define GRAPHRUN_FRONTENDS_CLI_PROGRESS_DISPLAY_H_
 

@@ -94,7 +94,7 @@ struct OutputFile {
   std::string path;
 };
 
-/// What "y=@file" means.
+/// Parses "y=@file".
 absl::StatusOr<OutputFile> parseOutput(const std::string& text, const Session& session,
                                        const std::string& option) {
   GR_ASSIGN_OR_RETURN(auto pair, splitByPort(text, session.outputs(), option));
@@ -159,7 +159,7 @@ int compare(const std::vector<NamedTensor>& outputs, const std::vector<NamedTens
   return code;
 }
 
-/// What was predicted of a run with these inputs, for --html; "" without it.
+/// Returns the prediction of a run with these inputs, for --html; "" without it.
 absl::StatusOr<std::string> explainRun(const RunOptions& options, Session& session,
                                        const std::vector<NamedTensor>& inputs) {
   if (options.html.empty()) {
@@ -226,7 +226,7 @@ class Dumps {
   absl::Status status_;
 };
 
-/// What runs took, in milliseconds, without what made them ready.
+/// The times of runs, in milliseconds, without what made them ready.
 using Times = std::vector<double>;
 
 /// All runs, those before the ones that count included.
@@ -261,7 +261,8 @@ std::string deviceNames(const runtime::SessionStats& stats) {
                        });
 }
 
-/// What was predicted of a step, and of many where that is the objective: "3.100 ms; 43.2 steps/s".
+/// Describes the prediction of a step, and of many where that is the objective: "3.100 ms; 43.2
+/// steps/s".
 std::string predictedText(const RunOptions& options, const runtime::SessionStats& stats) {
   std::string text = absl::StrFormat("%.3f ms", millis(stats.predictedStepNanos));
   if (options.place.objective == "throughput") {
@@ -271,7 +272,8 @@ std::string predictedText(const RunOptions& options, const runtime::SessionStats
   return text;
 }
 
-/// What a user wants to know at the end, on stderr: how long, where, and whether that was expected.
+/// Tells the user at the end, on stderr, how long the run took, where, and whether that was
+/// expected.
 void tellRun(const RunOptions& options, const runtime::SessionStats& stats, const Json& latency,
              size_t runs) {
   if (runtime::logThreshold() > runtime::LogLevel::kWarning) {

@@ -1,4 +1,4 @@
-// What a session did, as JSON, for --report and bench.
+// The run report says what a session did, as JSON, for --report and bench.
 #ifndef GRAPHRUN_FRONTENDS_CLI_RUN_REPORT_H_
 #define GRAPHRUN_FRONTENDS_CLI_RUN_REPORT_H_
 

@@ -38,8 +38,8 @@ void append(Bytes bytes, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// What becomes of a field that holds bytes: true to keep it as it is; else `out` has got what
-/// stands in its place.
+/// Decides on a field that holds bytes: true to keep it as it is; else `out` has got what stands in
+/// its place.
 using Rewrite = absl::FunctionRef<bool(uint32_t field, Bytes content, std::string& out)>;
 
 /// The message with its fields rewritten. Bytes that are no message stay as they are from there on:

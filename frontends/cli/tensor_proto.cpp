@@ -37,7 +37,7 @@ ElementType elementTypeOf(uint64_t dataType) {
                         : ElementType::kInvalid;
 }
 
-/// What the fields of a TensorProto hold. Typed data is collected as raw little-endian elements.
+/// Fields hold the content of a TensorProto. Typed data is collected as raw little-endian elements.
 struct Fields {
   std::vector<int64_t> dims;
   uint64_t dataType = 0;

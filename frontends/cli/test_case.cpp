@@ -138,7 +138,7 @@ std::vector<fs::path> dataSetsOf(const fs::path& folder) {
   return sets;
 }
 
-/// What has run.
+/// Ran counts what has run.
 struct Ran {
   size_t sets = 0;
   uint64_t transfers = 0;

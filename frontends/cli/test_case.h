@@ -33,7 +33,7 @@ struct TestResult {
   static TestResult failed(std::string why, int code);
 };
 
-/// How cases are run.
+/// CaseOptions say how cases are run.
 struct CaseOptions {
   PlaceOptions place;
   double rtol = -1;  ///< in place of data.json's, which stands in place of 1e-3; < 0: not given
@@ -51,8 +51,8 @@ std::vector<std::filesystem::path> findCases(const std::filesystem::path& folder
 /// tensor must have gone from one device to another; where nothing is placed, the case is skipped.
 TestResult runCase(const TestCase& test, const CaseOptions& options);
 
-/// What to tell of `message` in one line: the first problem of a list, and how many more there are;
-/// paths of `folder` are left out.
+/// Returns `message` in one line: the first problem of a list, and how many more there are; paths
+/// of `folder` are left out.
 std::string firstDiagnostic(const std::string& message, const std::string& folder);
 
 }  // namespace graphrun::cli

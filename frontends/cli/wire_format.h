@@ -23,7 +23,7 @@ class WireReader {
   absl::Span<const uint8_t> rest() const { return rest_; }
   bool varint(uint64_t& value);
   bool fixed(size_t size, absl::Span<const uint8_t>& value);
-  /// What kBytes announces: a length, and so many bytes.
+  /// Reads what kBytes announces: a length, and so many bytes.
   bool bytes(absl::Span<const uint8_t>& value);
   /// The number and wire type of the field that comes next.
   bool tag(uint32_t& field, uint32_t& wire);

@@ -34,7 +34,8 @@ void printDevice(const std::string& name, const std::string& kind, uint32_t inde
               static_cast<double>(memoryBytes) / (1 << 30));
 }
 
-/// How tensors of GPUs go to other processes, where there are devices with memory of their own.
+/// Tells how tensors of GPUs go to other processes, where there are devices with memory of their
+/// own.
 void printGpuNetwork(runtime::Compiler& compiler) {
   const std::vector<devices::DeviceDescription> devices = devices::discoverDevices();
   if (std::none_of(devices.begin(), devices.end(), [](const devices::DeviceDescription& device) {
@@ -137,7 +138,7 @@ absl::Status printCalibration(const CalibrationOptions& options) {
   return absl::OkStatus();
 }
 
-/// That what the options name can be read.
+/// Checks that the files that the options name can be read.
 absl::Status checkFiles(const runtime::WorkerMainOptions& options) {
   const runtime::Security& security = options.security;
   for (const std::string& path : {security.ca, security.cert, security.key, options.model}) {

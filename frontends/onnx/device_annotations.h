@@ -1,5 +1,5 @@
-// Where the model itself wants its nodes to run: ONNX's multi-device annotations (IR 11 and later)
-// and ONNX Runtime's names of layers.
+// The model itself may say where its nodes are to run: by ONNX's multi-device annotations (IR 11
+// and later) and ONNX Runtime's names of layers.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_DEVICE_ANNOTATIONS_H_
 #define GRAPHRUN_FRONTENDS_ONNX_DEVICE_ANNOTATIONS_H_
 
@@ -23,8 +23,8 @@ class DeviceAnnotations {
  public:
   DeviceAnnotations(mlir::MLIRContext* context, const ::onnx::ModelProto& model);
 
-  /// What `node` asks for, in the order of the model's configurations, the layer last. In one
-  /// configuration a node is on
+  /// Returns what `node` asks for, in the order of the model's configurations, the layer last. In
+  /// one configuration a node is on
   /// - the device on which all its outputs are, or its inputs where it says nothing of outputs;
   /// - without such, the device of its pipeline stage: the stages that the model has, in ascending
   ///   order, are on devices 0, 1 …

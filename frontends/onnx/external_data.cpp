@@ -19,7 +19,7 @@
 namespace graphrun::frontends {
 namespace {
 
-/// What the blobs of weights are aligned to at least; data that is not is copied.
+/// The blobs of weights are aligned to at least this; data that is not is copied.
 constexpr size_t kFileAlignment = 8;
 
 /// A file descriptor that closes itself.

@@ -29,8 +29,8 @@ class GraphImport {
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
  private:
-  /// What a name stands for: a value, an initializer not used yet, or a value that failed
-  /// (neither).
+  /// An Entry is what a name stands for: a value, an initializer not used yet, or a value that
+  /// failed (neither).
   struct Entry {
     mlir::Value value;
     ::onnx::TensorProto* initializer = nullptr;

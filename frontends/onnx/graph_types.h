@@ -31,8 +31,8 @@ class Symbols {
 mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& input,
                      Symbols& symbols, std::string& problem);
 
-/// What `declared` says of a value that cannot be inferred yet: element type and static dims, or no
-/// more than that it is a tensor (ir::placeholderType).
+/// Returns the type that `declared` gives a value that cannot be inferred yet: element type and
+/// static dims, or no more than that it is a tensor (ir::placeholderType).
 mlir::Type declaredType(mlir::MLIRContext* context, const ::onnx::TypeProto& declared);
 
 /// Why a value of type `actual` is not of the kind or element type that is declared; "" when it is.

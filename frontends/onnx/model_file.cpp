@@ -122,7 +122,7 @@ class WindowStream final : public google::protobuf::io::ZeroCopyInputStream {
   google::protobuf::io::ArrayInputStream stream_;
 };
 
-/// What `parse` makes of `bytes`.
+/// Parses `bytes` with `parse`.
 absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseChecked(
     absl::string_view bytes, absl::string_view name,
     llvm::function_ref<bool(::onnx::ModelProto&)> parse) {

@@ -22,7 +22,7 @@ inline constexpr int kFirstOpset = 1;
 inline constexpr int kLastOpset = 28;
 inline constexpr int kMany = INT32_MAX;
 
-/// How one ONNX operation is imported in a range of opsets.
+/// An OpRow says how one ONNX operation is imported in a range of opsets.
 struct OpRow {
   const char* name;
   /// Opsets of the model for which the handler is right, both inclusive.
@@ -32,7 +32,7 @@ struct OpRow {
   Handler handler;
   /// The gr operation, for handlers that serve several.
   const char* target = "";
-  /// Whether inputs may be lists (sequences and optionals).
+  /// True when inputs may be lists (sequences and optionals).
   bool takesLists = false;
   /// The handler only says why the operation is not supported.
   bool isRefusal = false;
@@ -45,7 +45,7 @@ class Node {
   struct Context {
     mlir::OpBuilder& builder;
     Problems& problems;
-    /// Whether anything reads the output of that name.
+    /// Tells whether anything reads the output of that name.
     std::function<bool(llvm::StringRef)> isUsed;
     /// Imports a subgraph into an empty block, with `inputs` as its inputs, and gives its outputs;
     /// null ones, reported, when it fails. Absent for a deferred node: it has no subgraph.

@@ -1,4 +1,4 @@
-// What the nodes of a graph are called in messages, pins and explanations.
+// The nodes of a graph have these names in messages, pins and explanations.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_NODE_NAMES_H_
 #define GRAPHRUN_FRONTENDS_ONNX_NODE_NAMES_H_
 

@@ -1,4 +1,4 @@
-// Which ONNX operations are imported, and by what.
+// The table lists the ONNX operations that are imported, each with its handler.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
 

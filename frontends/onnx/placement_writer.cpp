@@ -166,7 +166,7 @@ class PlacementWriter {
 
   NodeList* nodes() { return model_.mutable_graph()->mutable_node(); }
 
-  /// What may run under the name: the node's own, or for a call the names of the nodes in it.
+  /// Adds what may run under the name: the node's own, or for a call the names of the nodes in it.
   void addNames(const ::onnx::NodeProto& node, const std::string& name) {
     names_.insert(name);
     if (const ::onnx::FunctionProto* function = functions_.calledBy(node)) {

@@ -11,9 +11,9 @@
 
 namespace graphrun::frontends {
 
-/// Where the nodes of a model run.
+/// A NodePlacement says where the nodes of a model run.
 struct NodePlacement {
-  /// What is one kernel, or one of several of a node.
+  /// A Unit is one kernel, or one of several of a node.
   struct Unit {
     std::vector<std::string> nodes;  ///< names as in node_names.h; joined by "+" where merged
     size_t device = 0;               ///< index into `devices`

@@ -1,4 +1,4 @@
-// What is wrong with a file, collected so that its author sees everything at once.
+// The problems of a file are collected so that its author sees everything at once.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_PROBLEMS_H_
 #define GRAPHRUN_FRONTENDS_ONNX_PROBLEMS_H_
 

@@ -25,7 +25,8 @@ using ::onnx::TensorProto;
 
 static_assert(std::endian::native == std::endian::little, "ONNX raw data is little-endian");
 
-/// What the allocator guarantees for the blocks that protobuf and std::vector hold data in.
+/// The allocator guarantees this alignment for the blocks that protobuf and std::vector hold data
+/// in.
 constexpr size_t kDataAlignment = 8;
 
 /// A blob that owns `container` (of contiguous elements).

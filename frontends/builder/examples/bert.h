@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "frontends/builder/graph_builder.h"
 
-/// What the files of configuration say.
+/// A BertConfig holds the content of the configuration files.
 struct BertConfig {
   int64_t layers = 0;
   int64_t hidden = 0;

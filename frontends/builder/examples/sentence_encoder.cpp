@@ -1,4 +1,4 @@
-// How alike sentences are: sentence_encoder FOLDER [OPTION…] [SENTENCE…]
+// This program tells how alike sentences are: sentence_encoder FOLDER [OPTION…] [SENTENCE…]
 //
 // FOLDER is a published sentence encoder: config.json, model.safetensors, vocab.txt … Its graph is
 // built with the C++ API, saved and run: all sentences (or the lines of the standard input) at

@@ -31,7 +31,8 @@ std::string utf8(std::u32string_view points) {
 
 bool isSpace(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0; }
 
-/// What is not seen: controls, marks of format and private use; and what stands for no UTF-8.
+/// Returns whether a character is not seen: controls, marks of format and private use; and what
+/// stands for no UTF-8.
 bool isNoise(char32_t c) {
   constexpr uint32_t kUnseen = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK;
   return c == 0xFFFD || (c != '\t' && c != '\n' && c != '\r' &&

@@ -40,7 +40,7 @@ absl::StatusOr<std::string> helperProgram() {
                                        ", which is installed with graphrun; install it again"));
 }
 
-/// What an answer {"error", "kind"} means here.
+/// Returns the status for an answer {"error", "kind"}.
 absl::Status failureOf(const Json& told) {
   const std::string error = told.value("error", "");
   const std::string kind = told.value("kind", "");

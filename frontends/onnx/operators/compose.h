@@ -1,4 +1,4 @@
-// What handlers share that compose an ONNX operation of several gr operations.
+// Handlers that compose an ONNX operation of several gr operations share these helpers.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OPERATORS_COMPOSE_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OPERATORS_COMPOSE_H_
 
@@ -14,7 +14,7 @@ Values unary(Node& node);
 
 /// The end of a slice that goes as far as the axis does.
 inline constexpr int64_t kEnd = INT64_MAX;
-/// What normalizations add to a variance where the node does not say.
+/// Normalizations add this to a variance where the node does not say.
 inline constexpr double kDefaultEpsilon = 1e-5F;
 
 /// `value` in the element type of `like`. Null for null, as all below.

@@ -44,13 +44,13 @@ mlir::Value select(Node& node, mlir::Value condition, mlir::Value yes, mlir::Val
 mlir::Value greater(Node& node, mlir::Value a, mlir::Value b);
 /// gr.reduce of the last axis of a matrix, which stays as a dim of 1.
 mlir::Value reduceRows(Node& node, mlir::Value matrix, llvm::StringRef kind);
-/// Where the largest element of each row is: a vector.
+/// Returns where the largest element of each row is: a vector.
 mlir::Value argMax(Node& node, mlir::Value matrix);
 /// Matrices side by side.
 mlir::Value beside(Node& node, llvm::ArrayRef<mlir::Value> matrices);
 
-/// What ai.onnx.ml does with scores at the end: NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT of
-/// the rows of a matrix. Null, reported, for another name.
+/// Builds what ai.onnx.ml does with scores at the end: NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or
+/// PROBIT of the rows of a matrix. Null, reported, for another name.
 mlir::Value postTransform(Node& node, mlir::Value scores, llvm::StringRef name);
 
 }  // namespace graphrun::frontends

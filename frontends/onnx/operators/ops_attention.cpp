@@ -153,8 +153,8 @@ mlir::Value both(Node& node, mlir::Value x, mlir::Value y) {
   return x && y ? node.emit("gr.and", {x, y}) : x ? x : y;
 }
 
-/// Which keys a query sees by their places: null when all. A query's place is its index plus the
-/// number of keys before the queries.
+/// Returns which keys a query sees by their places: null when all. A query's place is its index
+/// plus the number of keys before the queries.
 mlir::Value visibleByPlace(Node& node, const Attention& a) {
   mlir::Value visible;
   bool windowed = a.leftWindow >= 0 || a.rightWindow >= 0;

@@ -46,7 +46,8 @@ Values branch(Node& node) {
   return typed(node, op);
 }
 
-/// What a carried value may be in any iteration: its element type is certain, its dims are not.
+/// Returns the type of a carried value in any iteration: its element type is certain, its dims are
+/// not.
 mlir::Type carriedType(mlir::Value initial) {
   mlir::Type type = initial.getType();
   mlir::Type element = llvm::cast<mlir::TensorType>(type).getElementType();
@@ -91,7 +92,7 @@ mlir::Value later(Node& node, const char* operation, llvm::ArrayRef<mlir::Value>
   return attribute;
 }
 
-/// What Loop and Scan have in common: a gr.loop whose body imports the subgraph "body".
+/// LoopParts are common to Loop and Scan: a gr.loop whose body imports the subgraph "body".
 struct LoopParts {
   mlir::Value condition;
   mlir::Value limit;  // null: none

@@ -14,7 +14,8 @@ mlir::Value scoreOfTarget(Node& node, mlir::Value scores, mlir::Value target) {
   return node.emit("gr.squeeze", {picked}, {node.integers("axes", {1})});
 }
 
-/// What each place counts: its class's weight, 0 where the target is ignored; null when all count
+/// Returns the weight of each place: its class's weight, 0 where the target is ignored; null when
+/// all count 1.
 /// 1. `ignored` is null when no target is.
 mlir::Value placeWeights(Node& node, mlir::Value scores, mlir::Value target, mlir::Value ignored) {
   if (!node.input(2)) {

@@ -98,7 +98,8 @@ Values power(Node& node) {
   return {castTo(node, result, type)};
 }
 
-/// What Cast converts to: a number of TensorProto.DataType, before opset 6 its name.
+/// Returns the type that Cast converts to: a number of TensorProto.DataType, before opset 6 its
+/// name.
 int32_t castTarget(Node& node) {
   if (node.opset() >= 6) {
     return static_cast<int32_t>(node.attributes().integer("to", 0));

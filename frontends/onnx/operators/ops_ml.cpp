@@ -19,7 +19,7 @@ using Texts = llvm::SmallVector<llvm::StringRef>;
 
 bool holdsStrings(mlir::Value value) { return value && ir::isStrings(value.getType()); }
 
-/// Where `input` is among `keys`: their number where it is not.
+/// Returns where `input` is among `keys`: their number where it is not.
 mlir::Value lookup(Node& node, mlir::Value input, mlir::Value keys, bool required = false) {
   return node.emit("gr.lookup", {input, keys}, {node.boolean("required", required)});
 }
@@ -105,7 +105,8 @@ mlir::Value encoderList(Node& node, llvm::StringRef what) {
   return node.emit("gr.reshape", {list, node.constant({-1})});
 }
 
-/// What a LabelEncoder gives for an element without a key: a vector of one, of the values' type.
+/// Returns the result of a LabelEncoder for an element without a key: a vector of one, of the
+/// values' type.
 mlir::Value encoderDefault(Node& node, mlir::Value values) {
   std::string word = node.attributes().text("default_string", "_Unused");
   int64_t number = node.attributes().integer("default_int64", -1);

@@ -134,7 +134,7 @@ class PairMachines {
                   : mlir::Value();
   }
 
-  /// How many machines decide for each class.
+  /// Returns how many machines decide for each class.
   mlir::Value votes(mlir::Value decisions) {
     if (!decisions) {
       return nullptr;

@@ -75,7 +75,7 @@ mlir::Value inBlocks(Node& node, mlir::Value value, mlir::Value x, int64_t axis,
   return node.emit("gr.gather", {value, node.constant(places)}, {node.integer("axis", axis)});
 }
 
-/// Where the scales and zero points of an operation lie on its input.
+/// A Spread says where the scales and zero points of an operation lie on its input.
 struct Spread {
   int64_t axis = 0;
   int64_t rank = 0;

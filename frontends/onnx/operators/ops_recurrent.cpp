@@ -36,7 +36,7 @@ struct Activation {
   double beta = 0;
 };
 
-/// Which parameters an activation has, and their defaults.
+/// An ActivationRow lists the parameters of an activation, and their defaults.
 struct ActivationRow {
   const char* name;
   bool hasAlpha, hasBeta;
@@ -61,7 +61,7 @@ double take(llvm::ArrayRef<double>& values, bool wanted, double otherwise) {
   return value;
 }
 
-/// What the node's attributes say.
+/// Options hold the node's attributes.
 struct Options {
   bool backwards = false, both = false;
   bool batchFirst = false;

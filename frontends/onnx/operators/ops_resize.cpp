@@ -9,7 +9,7 @@ namespace {
 
 using Ints = llvm::SmallVector<int64_t>;
 
-/// How to resample, in gr.resize's words.
+/// Sampling says how to resample, in gr.resize's words.
 struct Sampling {
   std::string mode, coordinates, rounding;
   double cubicCoeff = -0.75;
@@ -79,7 +79,7 @@ Values resizeByScales(Node& node) {
   return {resizeBy(node, node.input(1), nullptr, oldSampling(node))};
 }
 
-/// How the attributes say to resample.
+/// Returns how the attributes say to resample.
 Sampling samplingOf(Node& node) {
   Attributes& attributes = node.attributes();
   Sampling sampling;

@@ -161,8 +161,8 @@ Values meanVarianceNorm(Node& node) {
   return {node.emit("gr.div", {statistics.centred, size})};
 }
 
-/// How the parameters of a batch normalisation lie along its input: one a channel, or (opset 1 to
-/// 8, spatial = 0) one for each element of a sample.
+/// A BatchLayout says how the parameters of a batch normalisation lie along its input: one a
+/// channel, or (opset 1 to 8, spatial = 0) one for each element of a sample.
 struct BatchLayout {
   int64_t rank;
   bool spatial;

@@ -107,7 +107,7 @@ Values stringSplit(Node& node) {
   return {emitStrings(node, dims, made), number};
 }
 
-/// What a StringNormalizer does with each string.
+/// Normalization is what a StringNormalizer does with each string.
 struct Normalization {
   std::optional<LetterCase> change;
   bool caseSensitive = false;

@@ -1,4 +1,4 @@
-// What other families need of operations on strings.
+// Other families use these helpers for operations on strings.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OPERATORS_OPS_STRING_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OPERATORS_OPS_STRING_H_
 
@@ -10,8 +10,8 @@ namespace graphrun::frontends {
 /// are not known yet, or are no numbers, which is reported.
 mlir::Value castStrings(Node& node, mlir::Value input, mlir::Type to);
 
-/// What a Unique of strings gives that is to be sorted. Null values where the strings are not known
-/// yet.
+/// Returns the results of a Unique of strings that is to be sorted. Null values where the strings
+/// are not known yet.
 Values uniqueStrings(Node& node);
 
 }  // namespace graphrun::frontends

@@ -10,8 +10,8 @@
 namespace graphrun::frontends {
 namespace {
 
-/// What a step reads for one value: itself, its gradient, one or two states; and gives: itself and
-/// its states anew.
+/// An Update reads for one value: itself, its gradient, one or two states; it gives: itself and its
+/// states anew.
 using Update = std::function<Values(mlir::Value rate, mlir::Value step, Values operands)>;
 
 mlir::Value times(Node& node, mlir::Value value, double factor) {

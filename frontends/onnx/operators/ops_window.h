@@ -1,4 +1,4 @@
-// What the operations with windows give to others.
+// The operations with windows give these helpers to others.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OPERATORS_OPS_WINDOW_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OPERATORS_OPS_WINDOW_H_
 

@@ -155,8 +155,8 @@ mlir::Value plainConvolution(Node& node, const QuantizedOperand& x, const Quanti
   return convolution(node, operands);
 }
 
-/// What is added to each channel of `x` times `weights`: the bias less what x's zero point adds.
-/// Broadcasts to the result; null when it is nothing.
+/// Returns the addend to each channel of `x` times `weights`: the bias less what x's zero point
+/// adds. Broadcasts to the result; null when it is nothing.
 mlir::Value channelOffset(Node& node, mlir::Value zeroPoint, mlir::Value weights,
                           mlir::Value bias) {
   if (node.failed()) {
