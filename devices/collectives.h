@@ -17,16 +17,16 @@ struct CommunicatorPlace {
   uint32_t communicator = 0;  ///< id in the plan
   uint32_t member = 0;        ///< this device's position in it
   uint32_t members = 0;
-  /// What Collectives::newMeeting gave at one of the members, the same at all.
+  /// One of the members got these bytes from Collectives::newMeeting; they are the same at all.
   std::string meeting;
 };
 
-/// What a device offers for collectives. Thread-safe.
+/// Collectives are what a device offers for collective operations. Thread-safe.
 class Collectives {
  public:
   virtual ~Collectives() = default;
-  /// Where the members of a new communicator meet: bytes for all of them, of one use. They may tell
-  /// how to reach this process.
+  /// Returns where the members of a new communicator meet: bytes for all of them, of one use. They
+  /// may tell how to reach this process.
   virtual absl::StatusOr<std::string> newMeeting() = 0;
 };
 
@@ -38,7 +38,8 @@ class CollectiveSteps {
   virtual absl::Span<const uint32_t> communicators() const = 0;
   /// Begins to join one of them, before the first step; does not wait for the other members.
   virtual absl::Status join(const CommunicatorPlace& place) = 0;
-  /// Whether one that it began to join has all of its members by now; fails when it never will.
+  /// Returns whether one that it began to join has all of its members by now; fails when it never
+  /// will.
   virtual absl::StatusOr<bool> hasJoined(uint32_t communicator) = 0;
   /// Before steps: until when its records may wait for what other devices should do, in terms of
   /// nowNanos().

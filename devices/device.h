@@ -20,7 +20,7 @@
 
 namespace graphrun::devices {
 
-/// What a device is, as placement and reports see it.
+/// A DeviceDescription is a device as placement and reports see it.
 struct DeviceDescription {
   std::string name;             ///< in the cluster: "node0/cpu:0"
   std::string kind;             ///< the name of its kind: runtime/base/device_kind.h
@@ -28,8 +28,8 @@ struct DeviceDescription {
   std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
   uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
   uint32_t threads = 0;         ///< cpu: that a kernel may use, not pinned; 0: one a core
-  /// What carries out collectives between devices of this kind ("nccl 2.28.3"): those with equal
-  /// texts can be in one communicator; "": nothing.
+  /// The library that carries out collectives between devices of this kind ("nccl 2.28.3"): devices
+  /// with equal texts can be in one communicator; "": none.
   std::string collectives;
   bool multipliesBytes = false;  ///< as discovered; cpu: u8 by i8, exactly and fast
 };
@@ -68,7 +68,7 @@ struct EdgeBinding {
   bool send = false;
 };
 
-/// What a record needs beside the tensors of the graph, in bytes.
+/// RecordMemory is the memory that a record needs beside the tensors of the graph, in bytes.
 struct RecordMemory {
   uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
   uint64_t scratch = 0;  ///< while it runs
@@ -101,8 +101,9 @@ class Program {
   virtual absl::Span<const EdgeBinding> edges() const = 0;
   virtual absl::Span<const std::string> labels() const = 0;
   virtual ProgramMemory memory() const = 0;
-  /// Where records only launch and wait: what the steps take that they launch, by their labels, as
-  /// far as that was measured; nothing where a record takes as long as its step. Thread-safe.
+  /// Returns where records only launch and wait: what the steps take that they launch, by their
+  /// labels, as far as that was measured; nothing where a record takes as long as its step.
+  /// Thread-safe.
   virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
   /// Null where its edges' values always go through the host's memory.
   virtual DirectEdges* directEdges() { return nullptr; }
@@ -122,7 +123,7 @@ struct Weight {
   uint64_t checksum = 0;  ///< XXH3-64 of `bytes`: programs share what they make of it; 0: unknown
 };
 
-/// Where a program reads its weights from, by their index in the plan's table.
+/// A program reads its weights from a WeightSource, by their index in the plan's table.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
@@ -146,8 +147,8 @@ class Device {
   /// host memory, and its programs copy.
   virtual absl::StatusOr<void*> allocate(size_t bytes) = 0;
   virtual void deallocate(void* memory) = 0;
-  /// Whether what `allocate` gives is the host's memory, in place of the device's own, to which
-  /// DeviceDescription::memoryBytes then does not apply.
+  /// Returns whether what `allocate` gives is the host's memory, in place of the device's own, to
+  /// which DeviceDescription::memoryBytes then does not apply.
   virtual bool bindsHostMemory() const { return false; }
   /// Locks whole pages of the host's memory until what it gives goes: it copies from there and to
   /// there as fast as from what `allocate` gives. They must not be freed before.
@@ -165,7 +166,7 @@ class Device {
   virtual Collectives* collectives() { return nullptr; }
   /// Ends threads that wait for the calling thread to run programs of this device.
   virtual void detachThread() {}
-  /// Whether programs that run at the same time would be in each other's way.
+  /// Returns whether programs that run at the same time would be in each other's way.
   virtual bool takesTurns() const { return false; }
 };
 
@@ -185,17 +186,18 @@ runtime::DeviceKind kindNamed(absl::string_view name);
 /// The devices that this machine offers when nothing else is said.
 std::vector<DeviceDescription> discoverDevices();
 
-/// What a kind of device found of the libraries and the hardware that it needs, and what is missing
-/// and how to get it.
+/// KindFindings say what a kind of device found of the libraries and the hardware that it needs,
+/// and what is missing and how to get it.
 struct KindFindings {
   std::string kind;
   std::vector<std::string> lines;
 };
-/// Of the kinds that have something to tell, whether they are in this build or not.
+/// Returns the findings of the kinds that have something to tell, whether they are in this build or
+/// not.
 std::vector<KindFindings> findKinds();
 
-/// Of the kinds that offer what they find by themselves, those that find nothing, and why, a line
-/// each. Cheap.
+/// Returns a line for each kind that offers what it finds by itself and finds nothing, with the
+/// reason. Cheap.
 std::vector<std::string> missingKinds();
 
 }  // namespace graphrun::devices

@@ -20,7 +20,8 @@ namespace graphrun::devices {
 /// Index into the plan's weights of a constant; nothing for one that is not there.
 using WeightIndex = std::function<std::optional<uint32_t>(ir::ConstantOp)>;
 
-/// What a compiler knows, and may find out, about the time that kernels take on the device.
+/// Tuning is what a compiler knows, and may find out, about the time that kernels take on the
+/// device.
 struct Tuning {
   /// In and out: what was measured on devices of this fingerprint, in a form of the compiler's own;
   /// empty at first.
@@ -55,7 +56,7 @@ class DeviceCompiler {
   /// can.
   virtual std::string whyUnsupported(mlir::Operation* op) const = 0;
 
-  /// Whether devices of this kind on this machine multiply u8 by i8, exactly and fast.
+  /// Returns whether devices of this kind on this machine multiply u8 by i8, exactly and fast.
   virtual bool multipliesBytes() const { return false; }
 
   /// Turns a partition (static shapes, operations in execution order) into an executable for the

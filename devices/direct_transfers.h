@@ -1,4 +1,4 @@
-// How values go from device to device without the host's memory: what a kind of device may offer
+// Values may go from device to device without the host's memory: a kind of device may offer this
 // beside the core of the contract (devices/device.h).
 #ifndef GRAPHRUN_DEVICES_DIRECT_TRANSFERS_H_
 #define GRAPHRUN_DEVICES_DIRECT_TRANSFERS_H_
@@ -14,7 +14,8 @@ namespace graphrun::devices {
 
 class Device;
 
-/// How the value of an edge goes from device to device without the host's memory.
+/// A DirectTransfer says how the value of an edge goes from device to device without the host's
+/// memory.
 enum class DirectTransfer : uint8_t {
   /// Both devices are of this process, and both ends are told: the receiver takes the value where
   /// the sender has it (DirectTransfers::canAccessPeer). What the executor passes between their
@@ -25,13 +26,14 @@ enum class DirectTransfer : uint8_t {
   kNetwork
 };
 
-/// What a device offers for values that do not go through the host's memory. Thread-safe.
+/// DirectTransfers are what a device offers for values that do not go through the host's memory.
+/// Thread-safe.
 class DirectTransfers {
  public:
   virtual ~DirectTransfers() = default;
-  /// Whether this device and `to`, another one of this process, can do DirectTransfer::kPeerCopy.
-  /// It was tried, when it was first asked; the status says why not. Unimplemented where no device
-  /// of the kind does.
+  /// Returns OK when this device and `to`, another one of this process, can do
+  /// DirectTransfer::kPeerCopy. It was tried, when it was first asked; the status says why not.
+  /// Unimplemented where no device of the kind does.
   virtual absl::Status canAccessPeer(Device& to) = 0;
   /// The name of the device's own memory: DeviceKind::memory.
   virtual absl::string_view memory() const = 0;
@@ -47,7 +49,7 @@ class DirectTransfers {
 class DirectEdges {
  public:
   virtual ~DirectEdges() = default;
-  /// Whether this end of edges()[index] can do without the host's memory.
+  /// Returns whether this end of edges()[index] can do without the host's memory.
   virtual bool canTransferDirectly(size_t index) const = 0;
   /// From now on it does; before the first step, needs canTransferDirectly. `edges()[index].buffer`
   /// may then be another than before.

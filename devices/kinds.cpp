@@ -1,4 +1,4 @@
-// What is asked of all kinds of devices of a build (devices/device.h).
+// These calls ask all kinds of devices of a build (devices/device.h).
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What the loader of every device makes of an executable.
+// The loader of every device makes these parts of an executable.
 #ifndef GRAPHRUN_DEVICES_PROGRAM_PARTS_H_
 #define GRAPHRUN_DEVICES_PROGRAM_PARTS_H_
 

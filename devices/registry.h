@@ -12,7 +12,7 @@
 
 namespace graphrun::devices {
 
-/// What the run world has of a kind.
+/// A KindRow is the run world's entry for a kind.
 struct KindRow {
   runtime::DeviceKind (*record)();
   absl::StatusOr<std::unique_ptr<Device>> (*create)(const DeviceDescription&);

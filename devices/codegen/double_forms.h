@@ -13,7 +13,7 @@ namespace graphrun::devices::codegen {
 /// of tan, sinh, cosh, tanh and erf below two.
 void populateDoubleForms(mlir::RewritePatternSet& patterns);
 
-/// What they come down to. Exponentials, logarithms and the error function:
+/// All forms come down to these. Exponentials, logarithms and the error function:
 Term exponential(const Term& x);
 Term exponentialMinusOne(const Term& x);
 Term naturalLogarithm(const Term& x);

@@ -1,4 +1,4 @@
-// Which elements of its operands an element of an operation's result is made of.
+// Index maps tell which elements of its operands an element of an operation's result is made of.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_INDEX_MAPS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_INDEX_MAPS_H_
 

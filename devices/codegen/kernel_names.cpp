@@ -43,7 +43,7 @@ class KeyWriter {
   }
   bool isScalar(mlir::Value value) const { return llvm::is_contained(scalars_, value); }
 
-  /// Of an operand's elements, what the code may be made of.
+  /// Adds the elements of an operand of which the code may be made.
   void addConstant(mlir::Value operand) {
     auto constant = passes::outsideGroup(operand).getDefiningOp<ir::ConstantOp>();
     if (!constant) {

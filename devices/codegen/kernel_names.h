@@ -1,4 +1,4 @@
-// What tells kernels apart: of operations before they are built, and of code in a cache.
+// Keys tell kernels apart: those of operations before they are built, and those of code in a cache.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_KERNEL_NAMES_H_
 #define GRAPHRUN_DEVICES_CODEGEN_KERNEL_NAMES_H_
 
@@ -9,9 +9,9 @@
 
 namespace graphrun::devices::codegen {
 
-/// What of `op` matters to its kernel, as bytes: not where it stands in the graph, on which device
-/// and under which name, nor the numbers of `scalars`, which the kernel has as parameters. Valid
-/// within one MLIR context.
+/// Returns what of `op` matters to its kernel, as bytes: not where it stands in the graph, on which
+/// device and under which name, nor the numbers of `scalars`, which the kernel has as parameters.
+/// Valid within one MLIR context.
 std::string kernelKey(mlir::Operation* op, llvm::ArrayRef<mlir::Value> scalars = {});
 
 /// Names the kernel in `module`, each of whose functions is called "kernel…", by its content and by

@@ -10,8 +10,8 @@
 
 namespace graphrun::devices::codegen {
 
-/// What each of `loops` loops adds to `place`, and last the constant; nothing when the place is no
-/// such sum.
+/// Returns the coefficient of each of `loops` loops in `place`, and last the constant; nothing when
+/// the place is no such sum.
 std::optional<llvm::SmallVector<int64_t>> coefficientsOf(mlir::AffineExpr place, size_t loops);
 
 /// `place` without the divisions that cannot make a difference: dim i is in [0, loops[i]).

@@ -12,7 +12,7 @@
 
 namespace graphrun::devices::codegen {
 
-/// What code is made for, as LLVM names it. The target must have been initialised.
+/// A CodeTarget is what code is made for, as LLVM names it. The target must have been initialised.
 struct CodeTarget {
   std::string triple;
   std::string processor;

@@ -7,7 +7,7 @@
 
 namespace graphrun::devices::codegen {
 
-/// What differs between devices.
+/// LoweringOptions hold what differs between devices.
 struct LoweringOptions {
   unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
   bool hasLibm = true;      ///< functions of f64 become calls of the C library's
@@ -17,7 +17,7 @@ struct LoweringOptions {
   bool convertsBFloat16 = false;
 };
 
-/// What kernels are made of.
+/// Adds the dialects that kernels are made of.
 void addKernelDialects(mlir::DialectRegistry& registry);
 /// Loads that.
 void loadKernelDialects(mlir::MLIRContext& context);

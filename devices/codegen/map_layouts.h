@@ -1,4 +1,4 @@
-// How the operands of a map lie where its results are in a layout.
+// The operands of a map lie where its results are in a layout.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_MAP_LAYOUTS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_MAP_LAYOUTS_H_
 
@@ -15,12 +15,12 @@ struct OperandLayout {
   KernelLayout layout;        ///< dense where its elements lie alike then
 };
 
-/// Of each operand of `op`, whose results (of static shapes, 3 to 5 dims unless dense) have the
-/// layout `result`; nothing when one of them cannot lie that way.
+/// Returns the layout of each operand of `op`, whose results (of static shapes, 3 to 5 dims unless
+/// dense) have the layout `result`; nothing when one of them cannot lie that way.
 std::optional<llvm::SmallVector<OperandLayout>> operandLayouts(mlir::Operation* op,
                                                                KernelLayout result);
 
-/// Whether `op`, or each operation of a group, is element-wise or a constant.
+/// Returns whether `op`, or each operation of a group, is element-wise or a constant.
 bool isElementwiseThroughout(mlir::Operation* op);
 
 }  // namespace graphrun::devices::codegen

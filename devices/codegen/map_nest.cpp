@@ -20,8 +20,8 @@ llvm::SmallVector<mlir::Value> resultsOf(mlir::Operation* op) {
              : llvm::to_vector(llvm::map_range(op->getResults(), [](mlir::Value v) { return v; }));
 }
 
-/// Whether a kernel needs the elements of a group's constant: of a movement's operands it needs the
-/// first alone, the others say where.
+/// Returns whether a kernel needs the elements of a group's constant: of a movement's operands it
+/// needs the first alone, the others say where.
 bool isRead(ir::ConstantOp constant) {
   return llvm::any_of(constant->getUses(), [](mlir::OpOperand& use) {
     bool moves = !llvm::isa<ir::YieldOp>(use.getOwner()) && isMovement(use.getOwner());
@@ -181,7 +181,8 @@ void MapNest::need(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) {
   needed_[value].insert({keyOf(index), Index(index)});
 }
 
-/// Which values are needed at which indices (last operation first), and the accesses they end in.
+/// Finds which values are needed at which indices (last operation first), and the accesses they end
+/// in.
 void MapNest::planValues() {
   indexDims_ = loops_.size();
   needed_.clear();

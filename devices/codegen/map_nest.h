@@ -11,8 +11,8 @@
 
 namespace graphrun::devices::codegen {
 
-/// How a tensor lies in memory, as generated code sees it. With C the result's dim 1 (and the dim
-/// of an operand that is aligned with it), as convolutions leave their results:
+/// A KernelLayout says how a tensor lies in memory, as generated code sees it. With C the result's
+/// dim 1 (and the dim of an operand that is aligned with it), as convolutions leave their results:
 /// - dense: row-major;
 /// - channels last: N x D1 x … x C;
 /// - channel blocks: N x C/block x D1 x … x block, where elements of the last block beyond C are
@@ -33,8 +33,8 @@ struct KernelLayout {
 /// computed in; empty when it is one.
 std::string whyNotMap(mlir::Operation* op);
 
-/// Whether a group has movements by shapes of several numbers: often views and transpositions,
-/// which are faster one by one.
+/// Returns whether a group has movements by shapes of several numbers: often views and
+/// transpositions, which are faster one by one.
 bool movesByShapes(mlir::Operation* op);
 
 /// An access to memory: an operand or result, at an affine place (in elements, of the loops).
@@ -57,16 +57,16 @@ class MapNest {
 
   /// Iterations of each loop, the innermost last; at least one loop.
   llvm::ArrayRef<int64_t> loops() const { return loops_; }
-  /// Where operands are read, each place once.
+  /// Returns where operands are read, each place once.
   const llvm::MapVector<Key, MapAccess>& accesses() const { return accesses_; }
-  /// Where all results are written.
+  /// Returns where all results are written.
   mlir::AffineExpr store() const { return store_; }
   /// The channel that is written, where some lie beyond the last and are kept 0; else null.
   mlir::AffineExpr channel() const { return channel_; }
   /// Nothing is computed.
   bool moves() const { return moves_; }
 
-  /// What the operands are called inside, and what the results are.
+  /// Returns the values that the operands are inside, and those that the results are.
   llvm::SmallVector<mlir::Value> inputs() const;
   llvm::SmallVector<mlir::Value> results() const;
 

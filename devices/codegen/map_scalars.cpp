@@ -29,7 +29,8 @@ bool dependsOnNumbers(mlir::Operation* op) {
          (llvm::isa<ir::DivOp>(op) && !isOfFloats(op->getResult(0)));
 }
 
-/// What `body` makes such operands of: they themselves, and what is moved or changed to become one.
+/// Returns the values of which `body` makes such operands: they themselves, and what is moved or
+/// changed to become one.
 llvm::DenseSet<mlir::Value> shapingValues(llvm::ArrayRef<mlir::Operation*> body) {
   llvm::DenseSet<mlir::Value> shaping;
   for (mlir::Operation* op : llvm::reverse(body)) {

@@ -64,7 +64,7 @@ struct Emitter {
     quotient = select(equal(y, constant(-1)), neg(x), quotient);
     return select(isZero, constant(0), quotient);
   }
-  /// What is left of integers divided towards zero: 0 by zero.
+  /// Builds the remainder of integers divided towards zero: 0 by zero.
   mlir::Value wholeRest(mlir::Value x, mlir::Value y) {
     return isUnsigned ? make<arith::RemUIOp>(x, harmless(y)) : make<arith::RemSIOp>(x, harmless(y));
   }
@@ -264,7 +264,8 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       });
 }
 
-/// What a float of 16 bits is computed in holds the operation's result without rounding it.
+/// Returns whether the type in which a float of 16 bits is computed holds the operation's result
+/// without rounding it.
 bool isExact(mlir::Operation* op) {
   return llvm::isa<AbsOp, NegOp, SignOp, ReluOp, FloorOp, CeilOp, RoundOp, MinOp, MaxOp, WhereOp,
                    CastOp>(op);

@@ -28,8 +28,8 @@ mlir::ValueRange repeatWhile(
   return loop.getResults();
 }
 
-/// What power of two a positive number's first digit stands for, and that digit with the others, in
-/// [1, 2).
+/// Digits are the power of two that a positive number's first digit stands for, and that digit with
+/// the others, in [1, 2).
 struct Digits {
   Word power;
   Term fraction;
@@ -43,8 +43,8 @@ Digits digitsOf(const Term& x) {
   return {Word{isSmall.choose(unlifted.term, power.term)}, floatOf(bits - (power << 52))};
 }
 
-/// What is left of `rest` without multiples of s = y 2^n, n as small as quotients of 52 bits allow:
-/// both are multiples of the last digit of s, so nothing is rounded.
+/// Returns the remainder of `rest` without multiples of s = y 2^n, n as small as quotients of 52
+/// bits allow: both are multiples of the last digit of s, so nothing is rounded.
 Term withoutMultiples(const Term& rest, const Digits& y) {
   Word least = digitsOf(rest).power - y.power.number(51);
   Word power = least.make<arith::MaxSIOp>(y.power);

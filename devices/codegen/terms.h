@@ -59,7 +59,7 @@ Term of(const Term& x) {
 
 inline Term absolute(const Term& x) { return of<mlir::math::AbsFOp>(x); }
 
-/// Whether a condition holds for a scalar, or for any of a vector's.
+/// Returns whether a condition holds for a scalar, or for any of a vector's.
 Term anyOf(const Term& condition);
 
 /// x * y + z, rounded once.

@@ -42,7 +42,7 @@ class AssignmentProblem {
     size_t neighbours;
     uint32_t node;
   };
-  /// Of equals the first node comes first.
+  /// Orders nodes by their neighbours; of equals the first node comes first.
   struct FewerNeighbours {
     bool operator()(const Hard& a, const Hard& b) const {
       return a.neighbours != b.neighbours ? a.neighbours < b.neighbours : a.node > b.node;

@@ -7,7 +7,7 @@
 
 namespace graphrun::devices {
 
-/// What stands for the results and the arguments of groups.
+/// GroupValues know which values stand for the results and the arguments of groups.
 class GroupValues {
  public:
   /// From now on the results of `group` are what is computed inside.

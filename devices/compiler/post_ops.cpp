@@ -76,7 +76,7 @@ std::optional<double> numberOf(mlir::Value value) {
   return constant ? passes::numberOf(constant.getValue()) : std::nullopt;
 }
 
-/// What `op` does to `current` as a linear function; nothing where it is none.
+/// Returns `op` as a linear function of `current`; nothing where it is none.
 std::optional<Linear> linearOf(mlir::Operation* op, mlir::Value current) {
   bool onLeft = op->getNumOperands() == 2 && op->getOperand(0) == current;
   std::optional<double> number =
@@ -154,7 +154,7 @@ class SumsEpilogue {
     return appendEltwise(step_.step, op) ? absl::OkStatus() : noPostOp();
   }
 
-  /// What may follow the rounding of a quantisation: offsets, then bytes.
+  /// Returns whether `rest` may follow the rounding of a quantisation: offsets, then bytes.
   bool isQuantization(llvm::ArrayRef<mlir::Operation*> rest) const {
     while (rest.size() > 2 && linearOf(rest[0], rest[0]->getOperand(0))) {
       rest = rest.drop_front();
@@ -200,7 +200,8 @@ class SumsEpilogue {
     return absl::OkStatus();
   }
 
-  /// Of what else is made in the group only bytes that become floats are added: in units of theirs.
+  /// Adds bytes that become floats, in units of theirs; nothing else that is made in the group is
+  /// added.
   absl::Status addBytes(PostOpKind kind, mlir::Value other) {
     std::optional<passes::Dequantized> bytes = passes::dequantizedOf(other);
     if (kind != PostOpKind::kBinaryAdd || !bytes || !bytes->isUniform()) {

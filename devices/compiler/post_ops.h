@@ -1,4 +1,4 @@
-// What follows an anchor in its group, as post-operations of a step.
+// The operations that follow an anchor in its group become post-operations of a step.
 #ifndef GRAPHRUN_DEVICES_COMPILER_POST_OPS_H_
 #define GRAPHRUN_DEVICES_COMPILER_POST_OPS_H_
 

@@ -18,8 +18,9 @@ class StepWriter {
   /// The inputs of `partition`, under their names.
   absl::Status addInputs(mlir::func::FuncOp partition);
 
-  /// What computes nothing: a send, a receive, the return, or a view (reshape, squeeze, unsqueeze),
-  /// which becomes no step. `operands`: what `op` reads, behind groups that were taken apart.
+  /// Adds an operation that computes nothing: a send, a receive, the return, or a view (reshape,
+  /// squeeze, unsqueeze), which becomes no step. `operands`: what `op` reads, behind groups that
+  /// were taken apart.
   absl::Status addPlain(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands);
 
   /// Gives `step` that much memory in the arena while it runs; none for 0.

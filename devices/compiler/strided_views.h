@@ -1,4 +1,4 @@
-// What an operation that only moves elements does to a strided view.
+// An operation that only moves elements may become a strided view.
 #ifndef GRAPHRUN_DEVICES_COMPILER_STRIDED_VIEWS_H_
 #define GRAPHRUN_DEVICES_COMPILER_STRIDED_VIEWS_H_
 
@@ -22,8 +22,8 @@ struct StridedView {
 /// a copy.
 std::optional<StridedView> viewOf(mlir::Value value);
 
-/// Where the elements of `value` are to lie so that `result`, which is made of it by transposes and
-/// reshapes alone, is dense. Nothing where that cannot be.
+/// Returns where the elements of `value` are to lie so that `result`, which is made of it by
+/// transposes and reshapes alone, is dense. Nothing where that cannot be.
 std::optional<StridedView> viewUnder(mlir::Value value, mlir::Value result);
 
 }  // namespace graphrun::devices

@@ -11,15 +11,15 @@
 
 namespace graphrun::devices {
 
-/// What the table asks of a device's layouts.
+/// LayoutRules are the table's questions about a device's layouts.
 class LayoutRules {
  public:
   virtual ~LayoutRules() = default;
   /// See LayoutBytes (devices/executable/executable.h).
   virtual absl::StatusOr<uint64_t> bytes(const TensorDesc& desc) const = 0;
-  /// Whether the elements lie as in a dense row-major tensor.
+  /// Returns whether the elements lie as in a dense row-major tensor.
   virtual bool isDense(const TensorDesc& desc) const = 0;
-  /// Whether the two tensors are of one type and lie alike in memory, element for element.
+  /// Returns whether the two tensors are of one type and lie alike in memory, element for element.
   virtual bool isSame(const TensorDesc& a, const TensorDesc& b) const = 0;
   /// The same elements in the same order, of another type.
   virtual absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc,
@@ -53,7 +53,7 @@ class ValueTable {
 
   /// Makes `write` put `value` into the buffer of `place` if it comes in that layout.
   void reserve(mlir::Value value, const Argument& place) { reserved_[value] = place; }
-  /// Where it is to be, if anywhere.
+  /// Returns where it is to be, if anywhere.
   std::optional<Argument> reserved(mlir::Value value) const;
 
   /// `value`, which is in a buffer already, also in `place`; copied there unless it is.

@@ -11,12 +11,12 @@
 
 namespace graphrun::devices {
 
-/// What a device says of tensors that lie in another way than a step wants them.
+/// CopyRules give a device's costs of tensors that lie in another way than a step wants them.
 struct CopyRules {
   llvm::function_ref<bool(const TensorDesc& a, const TensorDesc& b)> same;
   llvm::function_ref<double(const TensorDesc& wanted)> cost;  ///< of the copy
 
-  /// Of reading what lies as `given` as `wanted`.
+  /// Returns the cost of reading what lies as `given` as `wanted`.
   double costOf(const TensorDesc& given, const TensorDesc& wanted) const {
     return same(given, wanted) ? 0 : cost(wanted);
   }

@@ -8,7 +8,8 @@
 
 namespace graphrun::devices {
 
-/// Where the element (n, head, row, column) of an operand or result lies, in elements.
+/// An AttentionView says where the element (n, head, row, column) of an operand or result lies, in
+/// elements.
 struct AttentionView {
   int64_t offset = 0;
   std::array<int64_t, 4> strides = {};
@@ -30,11 +31,11 @@ struct Attention {
   int64_t keyHead(int64_t head) const { return head / (heads / keyHeads); }
 };
 
-/// Of a step with dense query, key and value, perhaps a mask, and a result; attributes "scale" and
-/// "causal". Two more let it read and write views of them, so that heads need no transposition and
-/// packed projections no copies: "sizes" holds N, H, G, S, T, D and V; "views" holds for query,
-/// key, value and result the first element and the strides of N, heads, rows and columns.
-/// Types are the caller's to check. InvalidArgument for what does not fit.
+/// Reads a step with dense query, key and value, perhaps a mask, and a result; attributes "scale"
+/// and "causal". Two more let it read and write views of them, so that heads need no transposition
+/// and packed projections no copies: "sizes" holds N, H, G, S, T, D and V; "views" holds for query,
+/// key, value and result the first element and the strides of N, heads, rows and columns. Types are
+/// the caller's to check. InvalidArgument for what does not fit.
 absl::StatusOr<Attention> attentionOf(const Step& step);
 
 }  // namespace graphrun::devices

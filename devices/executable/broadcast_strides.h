@@ -1,4 +1,4 @@
-// How an operand that broadcasts is read.
+// An operand that broadcasts is read by strides, some of them 0.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_BROADCAST_STRIDES_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_BROADCAST_STRIDES_H_
 

@@ -63,7 +63,7 @@ struct Buffer {
   /// Only while compiling: the arena buffer that this one is a part of; `offset` counts from there.
   std::optional<uint32_t> within;
 
-  /// Whether the program holds its content, from load on.
+  /// Returns whether the program holds its content, from load on.
   bool isStored() const { return kind == BufferKind::kWeight || kind == BufferKind::kConstant; }
 };
 
@@ -90,7 +90,7 @@ enum class PostOpKind : uint8_t {
   kBinaryDiv
 };
 
-/// What a kernel does with its result before it is stored.
+/// A PostOp is what a kernel does with its result before it is stored.
 struct PostOp {
   PostOpKind kind = PostOpKind::kEltwise;
   std::string algorithm;            ///< kEltwise: the gr operation
@@ -117,7 +117,7 @@ struct Extent {
   uint64_t volume() const { return uint64_t{x} * y * z; }
 };
 
-/// Of a step that is one member's part in a collective: it has the operation's attributes.
+/// The name of a step that is one member's part in a collective: it has the operation's attributes.
 inline constexpr char kCollectiveMember[] = "gr.collective_member";
 
 struct Step {
@@ -170,7 +170,8 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes, Layou
 /// The file form of `executable`.
 std::vector<uint8_t> writeExecutable(const Executable& executable);
 
-/// Of weights as they are laid out and the arena. InvalidArgument when that is more than can be.
+/// Returns the bytes of weights as they are laid out and of the arena. InvalidArgument when that is
+/// more than can be.
 absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 
 /// The consistency that readExecutable demands.

@@ -1,4 +1,4 @@
-// What must hold between the parts of an executable before a kernel is made of it.
+// The parts of an executable must agree before a kernel is made of it.
 #include "absl/container/flat_hash_set.h"
 #include "devices/executable/executable.h"
 #include "devices/executable/quantized_elements.h"

@@ -22,14 +22,14 @@ std::string tensorText(const TensorDesc& desc, TensorRole) {
                           {reinterpret_cast<const char*>(desc.layout.data()), desc.layout.size()}));
 }
 
-/// Which of its library's plans a step is tried with first decides nothing: all were.
+/// Returns which of its library's plans a step is tried with first decides nothing: all were.
 std::string lineOf(const Step& step, absl::string_view kernel) {
   Step asked = step;
   asked.attributes.erase("plan");
   return absl::StrCat(kernel, " ", textOfStep(asked, tensorText));
 }
 
-/// What is said of the step, not of the device's state.
+/// Returns whether an error is about the step, not about the device's state.
 bool isRefusal(const absl::Status& made, const Step& step) {
   return step.kernel != "generated" && step.kernel != "copy" &&
          (absl::IsUnimplemented(made) || absl::IsInvalidArgument(made) ||

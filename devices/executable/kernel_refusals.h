@@ -20,19 +20,19 @@ struct KernelRefusal {
   std::string step;    ///< a line of RefusedKernels: what it holds for
 };
 
-/// What was refused on devices of one fingerprint, by step in words: for equal steps of any model.
-/// One thread.
+/// RefusedKernels hold what was refused on devices of one fingerprint, by step in words: for equal
+/// steps of any model. One thread.
 class RefusedKernels {
  public:
   RefusedKernels() = default;
-  /// What `text` (see `text()`) holds.
+  /// Reads `text` (see `text()`).
   explicit RefusedKernels(absl::string_view text);
 
   bool isEmpty() const { return steps_.empty(); }
-  /// Whether `kernel` was refused for `step`, with all layouts and without buffers; its own
+  /// Returns whether `kernel` was refused for `step`, with all layouts and without buffers; its own
   /// `kernel` is not looked at.
   bool contains(const Step& step, absl::string_view kernel) const;
-  /// Whether that is new.
+  /// Returns whether that is new.
   bool add(const KernelRefusal& refusal);
   /// All of it, a line a step.
   std::string text() const;

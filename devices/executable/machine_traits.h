@@ -1,4 +1,4 @@
-// What plans depend on besides the model, the request and the compiler.
+// Plans depend on machine traits besides the model, the request and the compiler.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_MACHINE_TRAITS_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_MACHINE_TRAITS_H_
 

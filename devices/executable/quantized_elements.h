@@ -14,7 +14,8 @@ namespace graphrun::devices {
 /// InvalidArgument unless `quantized` is of an 8-bit floating-point type and `to` f32, f16 or bf16.
 absl::Status checkQuantization(const Quantization& quantized, runtime::ElementType to);
 
-/// What the elements `given` (a byte each) stand for, of type `to`. Requires checkQuantization.
+/// Returns the numbers that the elements `given` (a byte each) stand for, of type `to`. Requires
+/// checkQuantization.
 std::vector<uint8_t> dequantized(const Quantization& quantized, runtime::ElementType to,
                                  absl::Span<const uint8_t> given);
 
@@ -23,7 +24,8 @@ std::vector<uint8_t> dequantized(const Quantization& quantized, runtime::Element
 absl::Span<const uint8_t> sourceElements(const Buffer& buffer, absl::Span<const uint8_t> given,
                                          std::vector<uint8_t>& made);
 
-/// What of a buffer's Quantization tells its content from others', for keys; "" without one.
+/// Returns the key of a buffer's Quantization, which tells its content from others'; "" without
+/// one.
 std::string quantizationKey(const Buffer& buffer);
 
 }  // namespace graphrun::devices

@@ -33,7 +33,7 @@ absl::StatusOr<Enum> parse(const Step& step, const char* attributeName,
       absl::StrCat(step.operation, ": ", attributeName, " is \"", value, "\", which is unknown"));
 }
 
-/// How the elements of one dim lie in its input.
+/// An Axis says how the elements of one dim lie in its input.
 struct Axis {
   double in, out;
   double scale;
@@ -46,7 +46,7 @@ struct Axis {
   }
 };
 
-/// Where result index `x` lies in the input (ONNX Resize, coordinate_transformation_mode).
+/// Returns where result index `x` lies in the input (ONNX Resize, coordinate_transformation_mode).
 double sourceOf(Coordinates rule, double x, const Axis& axis) {
   double half = (x + 0.5) / axis.scale - 0.5;
   double length = axis.length();

@@ -1,5 +1,5 @@
-// Which input elements each result index of gr.resize is made of, dim by dim: every mode,
-// coordinate rule and rounding of ONNX Resize.
+// Taps are the input elements that each result index of gr.resize is made of, dim by dim: every
+// mode, coordinate rule and rounding of ONNX Resize.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_RESIZE_TAPS_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_RESIZE_TAPS_H_
 
@@ -34,7 +34,7 @@ absl::StatusOr<ResizeRule> resizeRuleOf(const Step& step);
 /// The scales where they are known before the step runs, one a dim; nothing where an operand tells.
 absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Step& step);
 
-/// What one result index of a dim is made of: an input index and its weight.
+/// A Tap is a part of one result index of a dim: an input index and its weight.
 struct Tap {
   int64_t index;
   double weight;

@@ -9,7 +9,7 @@
 
 namespace graphrun::devices {
 
-/// What a tensor is to a step.
+/// A TensorRole is what a tensor is to a step.
 enum class TensorRole : uint8_t { kInput, kOther };
 using TensorText = absl::FunctionRef<std::string(const TensorDesc& desc, TensorRole role)>;
 

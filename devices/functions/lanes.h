@@ -82,7 +82,7 @@ struct Mask {
       return {held < 0 ? x.held : y.held};
     }
   }
-  /// Whether it holds for any lane.
+  /// Returns whether it holds for any lane.
   GR_LANES bool any() const {
     if constexpr (kCount == 1) {
       return held;

@@ -1,6 +1,6 @@
-// What element-wise operations that are plain arithmetic do to one element of any type: numbers
-// that are computed in themselves. For all that computes in C++: reference kernels, folding of
-// constants. The rows of elementwise.def name them.
+// These scalars implement element-wise operations that are plain arithmetic on one element of any
+// type: numbers that are computed in themselves. For all that computes in C++: reference kernels,
+// folding of constants. The rows of elementwise.def name them.
 #ifndef GRAPHRUN_DEVICES_FUNCTIONS_SCALARS_H_
 #define GRAPHRUN_DEVICES_FUNCTIONS_SCALARS_H_
 

@@ -90,7 +90,8 @@ GR_WIDE W tangentOfAngle(const W& x) {
   return isTangent.choose(sine, -cosine) / isTangent.choose(cosine, sine);
 }
 
-/// Of positive a; beyond 1 what is left to pi / 2 is the arc tangent of 1 / a.
+/// Computes the arc tangent of positive a; beyond 1 what is left to pi / 2 is the arc tangent of 1
+/// / a.
 GR_WIDE W arcTangentOf(const W& a) {
   constexpr double kSeries[] = {0x1.fffffffcce800p-1,  -0x1.55554f06bd37fp-2, 0x1.999786f246879p-3,
                                 -0x1.246feb93fed8ap-3, 0x1.c4cad84270870p-4,  -0x1.6865cf4cdfbcdp-4,
@@ -103,7 +104,7 @@ GR_WIDE W arcTangentOf(const W& a) {
   return isLarge.choose(a.number(kQuarter) - angle, angle);
 }
 
-/// Of x up to 1/2.
+/// Computes the arc sine of x up to 1/2.
 GR_WIDE W arcSineNear(const W& x) {
   constexpr double kSeries[] = {0x1.5555555cea599p-3, 0x1.33331cbcedcb9p-4, 0x1.6dc1b37432eaep-5,
                                 0x1.efd3b01835cf2p-6, 0x1.83a76bfb18d0ap-6, 0x1.54ca08416f2c2p-7,
@@ -128,7 +129,7 @@ template <typename W>
 struct WideExponential {
   W rest, power;  ///< e^x = power (1 + rest)
 };
-/// Of what f32 does not overflow at, and somewhat more.
+/// Computes the exponential of what f32 does not overflow at, and somewhat more.
 GR_WIDE WideExponential<W> wideExponential(const W& x) {
   constexpr double kMost = 300, kLog2OfE = 0x1.71547652b82fep+0, kLog2Wide = 0x1.62e42fefa39efp-1;
   constexpr double kGrowth[] = {0x1.fffffffffc02ep-2, 0x1.555555677452bp-3,  0x1.5555556f36893p-5,

@@ -1,4 +1,4 @@
-// What a kernel of the CPU is: how it is chosen for a step, made and run.
+// A kernel of the CPU is chosen for a step, made and run.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_KERNEL_H_
 
@@ -23,29 +23,29 @@ class Kernel {
   /// Computes from and into `buffers` (the program's table). 0, or a code for `errorMessage`.
   /// Does not block on others, allocate, lock or build strings.
   virtual int run(void* const* buffers) = 0;
-  /// What a code other than 0 means.
+  /// Returns the error that a code other than 0 means.
   virtual absl::Status errorMessage(int code) const;
 };
 
-/// What kernels of one program share.
+/// Kernels of one program share a KernelContext.
 struct KernelContext {
   OneDnn& onednn;
   const CodeImage* code = nullptr;  ///< null: the executable has no generated code
 };
 
-/// What a kernel wants of a step: layouts where the step left them open (TensorDesc::any), else as
-/// given. A packed weight may have other dims than the operation's operand: groups as a dim of its
-/// own (G x O/G x I/G x …), a transposed matrix as K x N.
+/// A LayoutChoice is what a kernel wants of a step: layouts where the step left them open
+/// (TensorDesc::any), else as given. A packed weight may have other dims than the operation's
+/// operand: groups as a dim of its own (G x O/G x I/G x …), a transposed matrix as K x N.
 struct LayoutChoice {
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
   std::vector<TensorDesc> postOps;  ///< one a post-op; default where it has no operand
-  /// How the operand's dense bytes are read when it is packed into inputs[i] at load:
+  /// The operand's dense bytes are read like this when it is packed into inputs[i] at load:
   /// Buffer::source.
   std::vector<TensorDesc> sources;
   uint64_t scratchBytes = 0;   ///< of Step::scratch (u8, 1-D); 0: none
   std::string implementation;  ///< "jit:avx512_core", for explain
-  /// What estimates of its time go by, where the kernel knows more than its implementation's name
+  /// Estimates of its time go by these, where the kernel knows more than its implementation's name
   /// tells; 0: it does not. The parts that threads can share, and the share of a core's peak.
   int64_t parts = 0;
   double share = 0;

@@ -21,7 +21,7 @@ absl::Status malformed(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("malformed layout: ", what));
 }
 
-/// What holds for each kind of descriptor: header fields that agree with the desc.
+/// Checks what holds for each kind of descriptor: header fields that agree with the desc.
 absl::Status checkHeader(const dnnl_memory_desc_t& md, const TensorDesc& desc) {
   auto type = dnnlType(desc.type);
   if (!type || md.data_type != static_cast<dnnl_data_type_t>(*type)) {

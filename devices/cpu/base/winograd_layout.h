@@ -1,4 +1,5 @@
-// Where the elements of filters lie that Winograd convolutions read. Internal to devices/cpu.
+// The elements of filters lie like this where Winograd convolutions read them. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_WINOGRAD_LAYOUT_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_WINOGRAD_LAYOUT_H_
 
@@ -22,14 +23,14 @@ struct WinogradFilter {
   static int64_t wholeVectors(int64_t channels) {
     return (channels + kVectorLanes - 1) / kVectorLanes * kVectorLanes;
   }
-  /// Of the transform.
+  /// Returns the elements of a transformed tile.
   int64_t elements() const { return (tile + 2) * (tile + 2); }
   int64_t depth() const { return wholeVectors(in); }
   int64_t panels() const { return (out + kPanel - 1) / kPanel; }
   int64_t widthOf(int64_t panel) const {
     return std::min(kPanel, wholeVectors(out) - panel * kPanel);
   }
-  /// Where a panel begins, in floats, and where that of its taps does.
+  /// Returns where a panel begins, in floats, and where that of its taps does.
   int64_t panelAt(int64_t panel) const { return panel * kPanel * depth() * elements(); }
   int64_t tapsAt(int64_t panel) const {
     return transformedFloats() + panel * kPanel * depth() * kTaps;

@@ -16,7 +16,7 @@ namespace graphrun::devices::cpu {
 
 using Order = KernelLayout::Order;
 
-/// What a kernel is asked for.
+/// A Request is what a kernel is asked for.
 struct Alternatives::Request {
   KernelLayout input;
   std::optional<KernelLayout> result;  ///< nothing: as the kernel likes
@@ -47,15 +47,16 @@ bool hasChannels(const Step& step) {
                                            step.operation) != std::end(kOperations));
 }
 
-/// Whether layouts and implementations make no difference to the bits of the result: elements are
-/// moved or compared, and not summed.
+/// Returns whether layouts and implementations make no difference to the bits of the result:
+/// elements are moved or compared, and not summed.
 bool sumsNothing(const Step& step) {
   constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.concat", "gr.pad", "gr.split"};
   return std::find(std::begin(kOperations), std::end(kOperations), step.operation) !=
          std::end(kOperations);
 }
 
-/// Whether a post-op gives the same of a number and of what that rounds to, but for the rounding.
+/// Returns whether a post-op gives the same of a number and of what that rounds to, but for the
+/// rounding.
 bool keepsRounding(const PostOp& op) {
   constexpr absl::string_view kFunctions[] = {"gr.relu", "gr.clip", "gr.abs"};
   return op.kind == PostOpKind::kEltwise
@@ -64,15 +65,16 @@ bool keepsRounding(const PostOp& op) {
              : op.kind == PostOpKind::kBinaryMax || op.kind == PostOpKind::kBinaryMin;
 }
 
-/// Whether the step rounds to bf16 fewer times than its operations do one by one: the library's own
-/// post-ops compute in f32.
+/// Returns whether the step rounds to bf16 fewer times than its operations do one by one: the
+/// library's own post-ops compute in f32.
 bool skipsRoundings(const Step& step) {
   auto own = step.postOps.begin() + static_cast<ptrdiff_t>(AfterOps::firstOf(step));
   return step.outputs[0].desc.type == runtime::ElementType::kBF16 &&
          !std::all_of(step.postOps.begin(), own, keepsRounding);
 }
 
-/// Of images, which convolutions leave with the channels last; the others are of matrices.
+/// Returns whether the step is of images, which convolutions leave with the channels last; the
+/// others are of matrices.
 bool isOfImages(const Step& step) {
   if (!hasChannels(step)) {
     return false;

@@ -16,15 +16,15 @@ class Alternatives {
   /// free. `refused`: kernels that are not to be chosen; outlives this.
   Alternatives(StepCosts& costs, bool sparesMemory, const RefusedKernels& refused);
 
-  /// Of a library step, at least one: dense, and where the operation has channels also channels
-  /// last and in blocks, by each algorithm. Unimplemented, with all reasons, when no kernel takes
-  /// it.
+  /// Returns the alternatives for a library step, at least one: dense, and where the operation has
+  /// channels also channels last and in blocks, by each algorithm. Unimplemented, with all reasons,
+  /// when no kernel takes it.
   absl::StatusOr<std::vector<Alternative>> ofLibrary(const LibraryStep& step, mlir::Operation* op);
 
-  /// Of a group or operation that a generated kernel computes.
+  /// Returns the alternatives for a group or operation that a generated kernel computes.
   std::vector<Alternative> ofMap(mlir::Operation* op) const;
 
-  /// Of what reads and leaves its tensors dense.
+  /// Returns the alternatives for work that reads and leaves its tensors dense.
   static std::vector<Alternative> ofOther(const Work& work);
 
  private:

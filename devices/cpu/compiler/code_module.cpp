@@ -16,8 +16,8 @@ namespace {
 /// next ones.
 constexpr size_t kBatch = 64;
 
-/// What each kernel's functions are called begins with its symbol: splits `all` into a module a
-/// symbol, with declarations of what any of them may call.
+/// Splits `all` into a module a symbol, with declarations of what any of them may call: the names
+/// of each kernel's functions begin with its symbol.
 std::vector<mlir::OwningOpRef<mlir::ModuleOp>> splitByKernel(mlir::ModuleOp all,
                                                              llvm::ArrayRef<std::string> symbols) {
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;

@@ -16,7 +16,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// What memory may cost in time where a limit is short, tried one after the other: an algorithm
+/// Memory may cost this much time where a limit is short, tried one after the other: an algorithm
 /// that is faster for its large weights saves some 0.1 ns a byte.
 constexpr std::array<double, 7> kNanosPerByte = {0, 0.01, 0.03, 0.1, 0.3, 1, 1000};
 

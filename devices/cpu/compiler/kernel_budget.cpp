@@ -13,7 +13,7 @@ namespace {
 /// Operations in all kernels of groups: LLVM takes some three seconds for so many.
 constexpr size_t kMostOperations = 1024;
 
-/// What a map's kernel does not write to memory and read again.
+/// Returns the bytes that a map's kernel does not write to memory and read again.
 double sparedBytes(mlir::Operation* map) {
   double bytes = 0;
   llvm::SmallVector<mlir::Operation*> body = codegen::mapBody(map);

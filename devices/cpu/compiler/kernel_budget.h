@@ -1,4 +1,4 @@
-// How many kernels are generated for one partition.
+// The budget says how many kernels are generated for one partition.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_KERNEL_BUDGET_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_KERNEL_BUDGET_H_
 
@@ -7,10 +7,11 @@
 
 namespace graphrun::devices::cpu {
 
-/// Which groups get a generated kernel. A kernel takes LLVM some 3 ms an operation, which a
-/// network's few hundred are worth. A graph of tens of thousands of small operations may have a
-/// group of another form each: of those the ones that spare the most memory traffic get kernels,
-/// the others are run operation by operation, with kernels that many of them share.
+/// A KernelBudget decides which groups get a generated kernel. A kernel takes LLVM some 3 ms an
+/// operation, which a network's few hundred are worth. A graph of tens of thousands of small
+/// operations may have a group of another form each: of those the ones that spare the most memory
+/// traffic get kernels, the others are run operation by operation, with kernels that many of them
+/// share.
 class KernelBudget {
  public:
   explicit KernelBudget(mlir::func::FuncOp partition);

@@ -73,9 +73,9 @@ class MapKernelBuilder {
 
   mlir::AffineExpr dim(unsigned i) { return builder_.getAffineDimExpr(i); }
 
-  /// Where the last loop is short, and what it does lies next to each other, it is done for a
-  /// vector of the loop before at a time: elements that are repeated, or come from several places
-  /// in turns.
+  /// Plans the last loop where it is short, and its elements lie next to each other: it is done for
+  /// a vector of the loop before at a time, with elements that are repeated, or come from several
+  /// places in turns.
   void planRun() {
     int64_t run = loops_.back();
     if (nest_.channel() || loops_.size() < 2 || run < 2 || run > kMostStride || run >= lanes_ ||

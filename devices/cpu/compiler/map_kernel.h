@@ -32,8 +32,8 @@ std::string whyNotMapKernel(mlir::Operation* op);
 /// each other, or a few elements apart, in the order of what it writes. Arguments as below.
 bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result);
 
-/// Whether `op` is a transposition, by itself, of elements that follow each other no more, nor lie
-/// so near to each other that vectors are made of vectors.
+/// Returns whether `op` is a transposition, by itself, of elements that follow each other no more,
+/// nor lie so near to each other that vectors are made of vectors.
 bool movesLines(mlir::Operation* op);
 
 /// Appends the kernel for `op` to `module` as functions of the func, scf, vector and llvm dialects.

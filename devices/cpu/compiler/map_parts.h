@@ -8,9 +8,9 @@
 
 namespace graphrun::devices::cpu {
 
-/// Whether transpositions inside `map`, a group, would make its loop nest read far apart elements
-/// one by one: whole tiles are transposed several times faster, before or behind it. Of small
-/// tensors one kernel is the faster way.
+/// Returns whether transpositions inside `map`, a group, would make its loop nest read far apart
+/// elements one by one: whole tiles are transposed several times faster, before or behind it. Of
+/// small tensors one kernel is the faster way.
 bool transposesLines(ir::GroupOp map);
 
 /// The operations of such a group, in parts that follow each other: transpositions alone, and what

@@ -26,7 +26,8 @@ LLD_HAS_DRIVER(elf)
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Where Linux keeps files in memory: for when the disk of temporary files is full.
+/// Linux keeps files in memory under this folder: it serves when the disk of temporary files is
+/// full.
 constexpr char kMemoryFolder[] = "/dev/shm";
 /// Has nothing but what each processor of x86-64 has, the only family with limits.
 constexpr char kOldestProcessor[] = "x86-64";
@@ -37,7 +38,8 @@ std::optional<InstructionSet> givenLimit() {
   return limit.ok() ? *limit : std::nullopt;
 }
 
-/// What code may use under a limit, as LLVM names it: a processor's features, and more.
+/// AllowedFeatures are what code may use under a limit, as LLVM names it: a processor's features,
+/// and more.
 struct AllowedFeatures {
   InstructionSet limit;
   const char* processor;
@@ -100,8 +102,9 @@ uint64_t vectorBitsIn(const llvm::BasicBlock& block) {
   return bits;
 }
 
-/// Where a kernel has vectors, its loops with narrower ones or none do what is left over: to unroll
-/// and vectorise these takes most of the time that LLVM needs, for nothing.
+/// Keeps the short loops of a kernel that has vectors: its loops with narrower ones or none do what
+/// is left over, and to unroll and vectorise these takes most of the time that LLVM needs, for
+/// nothing.
 void keepShortLoops(llvm::Function& function) {
   uint64_t widest = 0;
   for (const llvm::BasicBlock& block : function) {
@@ -121,7 +124,7 @@ void keepShortLoops(llvm::Function& function) {
   }
 }
 
-/// What LLVM is to know of kernels before it optimises them.
+/// Marks kernels with what LLVM is to know of them before it optimises them.
 void markKernels(llvm::Module& module) {
   for (llvm::Function& function : module) {
     function.addFnAttr("prefer-vector-width", std::to_string(nativeVectorBits()));
@@ -190,7 +193,7 @@ void defineBFloat16Rounding(llvm::Module& module) {
   b.CreateRet(b.CreateBitCast(high, llvm::Type::getBFloatTy(context)));
 }
 
-/// Whether code for `target` has instructions that round f32 to bf16.
+/// Returns whether code for `target` has instructions that round f32 to bf16.
 bool roundsToBFloat16(const CodeTarget& target) {
   llvm::SmallVector<llvm::StringRef> features;
   llvm::StringRef(target.features).split(features, ',');

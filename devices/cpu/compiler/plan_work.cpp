@@ -91,8 +91,8 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  /// How many operations of a chain may be its beginning: a product of bytes ends with its first
-  /// bytes, so that less is written; of any other product as much as possible comes first.
+  /// Returns how many operations of a chain may be its beginning: a product of bytes ends with its
+  /// first bytes, so that less is written; of any other product as much as possible comes first.
   static llvm::SmallVector<size_t> headsOf(llvm::ArrayRef<mlir::Operation*> body) {
     llvm::SmallVector<size_t> heads;
     if (!llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(body[0])) {
@@ -113,8 +113,8 @@ class WorkPlanner {
     return heads;
   }
 
-  /// What no kernel takes as a whole: a beginning that one takes, and one loop nest for what
-  /// follows; or else its operations one by one.
+  /// Adds the parts of a chain that no kernel takes as a whole: a beginning that one takes, and one
+  /// loop nest for what follows; or else its operations one by one.
   absl::Status addParts(llvm::ArrayRef<mlir::Operation*> body) {
     for (size_t head : headsOf(body)) {
       if (head < body.size() && addHead(body.take_front(head))) {
@@ -201,7 +201,8 @@ double bytesOf(const TensorDesc& desc) {
   return static_cast<double>(layoutBytes(desc).value_or(0));
 }
 
-/// Of what only this way needs: weights as it lays them out, results, scratch memory.
+/// Returns the bytes that only this way needs: weights as it lays them out, results, scratch
+/// memory.
 double bytesOf(const Work& work, const Alternative& way) {
   auto bytes = static_cast<double>(way.choice.scratchBytes);
   for (auto [operand, desc] : llvm::zip(work.operands, way.operands)) {

@@ -1,4 +1,4 @@
-// What ways to do a step cost on a device: measured, or estimated.
+// Step costs are the measured or estimated times of the ways to do a step on a device.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STEP_COSTS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_STEP_COSTS_H_
 
@@ -25,17 +25,17 @@ class StepCosts {
   /// Without looking at what was measured; on one thread where the way must not depend on them.
   double estimate(const Alternative& way) const;
 
-  /// Whether `step` may be over on one thread before all of the device's have begun.
+  /// Returns whether `step` may be over on one thread before all of the device's have begun.
   bool isShort(const Step& step, const Candidate& candidate) const;
 
-  /// Whether algorithms may round more than the operation itself.
+  /// Returns whether algorithms may round more than the operation itself.
   bool allowsApproximation() const { return tuning_.numerics == runtime::Numerics::kFast; }
 
-  /// Whether the way to do a step follows from the step alone: not from what was measured, from the
-  /// steps around it or from the number of threads.
+  /// Returns whether the way to do a step follows from the step alone: not from what was measured,
+  /// from the steps around it or from the number of threads.
   bool isDeterministic() const { return tuning_.numerics == runtime::Numerics::kDeterministic; }
 
-  /// Of a copy of a tensor in another layout.
+  /// Returns the time of a copy of a tensor in another layout.
   double reorderNanos(const TensorDesc& desc) const;
 
   /// Leaves what is known now in the tuning.

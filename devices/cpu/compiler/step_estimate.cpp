@@ -12,7 +12,7 @@ namespace {
 constexpr double kPeakFlops = 200e9;
 constexpr double kBytesPerSecond = 16e9;
 constexpr double kCachedBytesPerSecond = 40e9;
-/// Of a filter that is read while others are multiplied.
+/// The rate at which a filter is read while others are multiplied.
 constexpr double kFilterBytesPerSecond = 20e9;
 constexpr double kStartNanos = 500;
 /// Until all threads have begun and ended.
@@ -84,8 +84,8 @@ uint64_t sizeOf(const TensorDesc& desc) {
   return bytes.ok() ? *bytes : 0;
 }
 
-/// Of the products of a Winograd convolution's tiles, or of its filter's way from memory: it is
-/// several times as large as it was. Its transforms pass over the images besides.
+/// Returns the time of the products of a Winograd convolution's tiles, or of its filter's way from
+/// memory: it is several times as large as it was. Its transforms pass over the images besides.
 double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile) {
   const std::vector<int64_t>& out = step.outputs[0].desc.dims;
   auto filter = static_cast<double>(winogradBytes(choice.inputs[1]));
@@ -94,7 +94,7 @@ double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile)
   return 1e9 * std::max(flops / kPeakFlops, filter / kFilterBytesPerSecond);
 }
 
-/// How many times as fast `threads` are as one: the last parts leave some of them idle.
+/// Returns how many times as fast `threads` are as one: the last parts leave some of them idle.
 double speedup(const LayoutChoice& choice, int threads) {
   if (choice.parts == 0) {
     return threads;

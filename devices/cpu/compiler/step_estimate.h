@@ -1,4 +1,4 @@
-// How long a step takes, before it was measured.
+// An estimate tells how long a step takes, before it was measured.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
 

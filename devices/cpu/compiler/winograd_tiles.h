@@ -1,4 +1,4 @@
-// Which Winograd convolutions are exact enough for a filter.
+// A check tells which Winograd convolutions are exact enough for a filter.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WINOGRAD_TILES_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_WINOGRAD_TILES_H_
 

@@ -1,4 +1,4 @@
-// What a partition comes down to before steps are written: pieces of work, and ways to do each.
+// A partition comes down to pieces of work, and ways to do each, before steps are written.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
 

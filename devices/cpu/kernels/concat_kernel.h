@@ -6,8 +6,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Of any type, where the dims of all operands lie in one order (dense, channels last), which is
-/// the result's too. Declines (Unimplemented) the rest.
+/// Chooses a concatenation of any type, where the dims of all operands lie in one order (dense,
+/// channels last), which is the result's too. Declines (Unimplemented) the rest.
 absl::StatusOr<LayoutChoice> chooseConcat(const Step& step);
 absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, KernelContext& context);
 

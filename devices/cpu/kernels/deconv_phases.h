@@ -1,4 +1,5 @@
-// Which taps of a transposed convolution's window fall on which results. Internal to devices/cpu.
+// Phases tell which taps of a transposed convolution's window fall on which results. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_DECONV_PHASES_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_DECONV_PHASES_H_
 

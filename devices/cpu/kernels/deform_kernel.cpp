@@ -91,7 +91,8 @@ class DeformKernel : public Kernel {
                 });
   }
 
-  /// What filter element `k` reads for position `o` of the channels that share offsets.
+  /// Writes the elements that filter element `k` reads for position `o` of the channels that share
+  /// offsets.
   void fill(void* const* buffers, int64_t image, int64_t group, int64_t k, int64_t o,
             const float* pixels, float* columns) const {
     const DeformConv& c = conv_;

@@ -14,7 +14,7 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.instance_norm: planes are normalised ", what));
 }
 
-/// How many elements are summed in f32; such sums are added in f64.
+/// So many elements are summed in f32; such sums are added in f64.
 constexpr int64_t kPart = 512;
 /// Channels that are treated together where they lie last.
 constexpr int64_t kWidth = 64;
@@ -23,7 +23,7 @@ struct Statistics {
   double mean, inverse;  ///< inverse: 1 / sqrt(variance + epsilon)
 };
 
-/// Of a plane whose elements follow each other: `each(x)` is summed over them.
+/// Returns the sum of `each(x)` over a plane whose elements follow each other.
 template <typename Each>
 double sumPlane(const float* x, int64_t count, const Each& each) {
   double whole = 0;

@@ -37,7 +37,7 @@ struct Plan {
   Extent places() const {
     return {(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
   }
-  /// Of these, what is summed at once.
+  /// Returns the part of these that is summed at once.
   Extent strip() const {
     Extent all = places();
     int64_t across = (all.w + 2 * kStripPixels - 1) / (2 * kStripPixels);
@@ -55,13 +55,13 @@ struct Plan {
   int64_t parts() const { return batch * groups * panels * phases() * strips().count(); }
 };
 
-/// How much of the panels is filter.
+/// Returns how much of the panels is filter.
 double fillOf(const Plan& plan) {
   return static_cast<double>(plan.out) / static_cast<double>(plan.panels * plan.width);
 }
 
-/// Where panels were faster than all else: their sums are read and written once a tap, and of few
-/// columns the machine waits for each.
+/// Declines where panels were not faster than all else: their sums are read and written once a tap,
+/// and of few columns the machine waits for each.
 absl::Status checkChannels(const Plan& plan) {
   constexpr int64_t kFewestIn = 40, kFewestOut = 32;
   constexpr double kFilled = 0.8;

@@ -63,7 +63,7 @@ absl::StatusOr<PlaneShape> shapeOf(const Step& step) {
                               Extent::of(w.padsBegin, 0)});
 }
 
-/// How the results of a strip are made from its planes.
+/// StripSums makes the results of a strip from its planes.
 class StripSums {
  public:
   explicit StripSums(const PlaneShape& shape)
@@ -206,7 +206,7 @@ class PlaneConv : public Kernel {
     }
   }
 
-  /// Where channel `channel` of the group begins in the result.
+  /// Returns where channel `channel` of the group begins in the result.
   int64_t placeOf(const Strip& strip, int64_t channel) const {
     int64_t plane = (strip.image * shape_.groups + strip.group) * shape_.out + channel;
     return plane * shape_.output.count() + strip.row * shape_.output.w + strip.column;

@@ -60,7 +60,7 @@ absl::StatusOr<Plan> planOf(const Step& step) {
   return Plan{strides, output, std::move(rows), std::move(columns), shape, whole.kernel};
 }
 
-/// What one remainder of the strides is the sum of.
+/// Returns the sums of one remainder of the strides.
 PlaneSums sumsOf(const Plan& plan, const PlaneStrips& strips, int64_t y, int64_t x) {
   int64_t out = plan.shape.out;
   PlaneSums sums{plan.shape.in, plan.kernel.count() * out, {}};

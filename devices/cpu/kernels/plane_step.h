@@ -1,4 +1,4 @@
-// What convolutions over planes ask of a step, and give back. Internal to devices/cpu.
+// Convolutions over planes ask this of a step, and give this back. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_STEP_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_STEP_H_
 
@@ -19,7 +19,7 @@ absl::Status checkFloatImages(const Step& step);
 /// The same of dense tensors.
 absl::Status checkPlaneStep(const Step& step);
 
-/// Whether input, result, bias and the filter's packed dims, G x I/G x kernel x O/G, fit each
+/// Checks that input, result, bias and the filter's packed dims, G x I/G x kernel x O/G, fit each
 /// other.
 absl::Status checkPlaneFilter(const Step& step, const std::vector<int64_t>& filter, int64_t groups);
 

@@ -50,7 +50,7 @@ struct Strip {
   int64_t image, group, row, column, rows, columns;
 };
 
-/// How strips are laid out. A phase has the elements at every stride-th place, from one of the
+/// PlaneStrips lay out strips. A phase has the elements at every stride-th place, from one of the
 /// remainders on: in it the window moves by one place from a result to the next, and each tap is
 /// the same shift for all places. The padding is laid out with the rest.
 class PlaneStrips {

@@ -35,8 +35,8 @@ constexpr auto kLanes = [] {
   to = __builtin_bit_cast(Vector, __builtin_bit_cast(Mask, to) & mask);
 }
 
-/// What a tile of results is made of: rows of an image, `stride` floats apart, from the first
-/// tap's on. Those outside of [top, bottom) and columns outside of [left, right) are padding.
+/// A View is what a tile of results is made of: rows of an image, `stride` floats apart, from the
+/// first tap's on. Those outside of [top, bottom) and columns outside of [left, right) are padding.
 struct View {
   const float* from;
   int64_t stride;
@@ -95,7 +95,7 @@ struct Tile {
 };
 
 constexpr int64_t kMostStride = 2, kMostTaps = 7;
-/// What a tile reads, at most.
+/// A tile reads at most so many rows and columns.
 constexpr int64_t kViewRows = (kWindowRows - 1) * kMostStride + kMostTaps;
 constexpr int64_t kViewColumns = kVectorLanes * kMostStride + kMostTaps - 1;
 using Copy = std::array<float, kViewRows * kViewColumns>;

@@ -9,8 +9,8 @@ namespace graphrun::devices::cpu {
 /// Rows of results that are summed at once, in registers.
 inline constexpr int64_t kWindowRows = 7;
 
-/// Whether windows of that shape are summed where a plane lies: each element is read once for all
-/// taps of its column. Not where rows fill too little of a vector.
+/// Returns whether windows of that shape are summed where a plane lies: each element is read once
+/// for all taps of its column. Not where rows fill too little of a vector.
 bool sumsWindowsInPlace(const PlaneShape& shape);
 
 /// The results of rows [row, row + count) and all columns, one row after the other, from a plane of

@@ -29,7 +29,7 @@ struct Plan {
     }
     return sizes;
   }
-  /// Of a stage's parts, which lie behind them.
+  /// Returns the floats of a stage's parts, which lie behind them.
   int64_t partialFloats() const {
     int64_t most = 0;
     for (const ReduceStage& stage : stages) {
@@ -39,7 +39,7 @@ struct Plan {
   }
 };
 
-/// Which dims are reduced.
+/// Returns which dims are reduced.
 absl::StatusOr<std::vector<bool>> reducedDims(const Step& step) {
   std::vector<bool> reduced(step.inputs[0].desc.dims.size(), false);
   GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(step, "axes"));

@@ -49,7 +49,7 @@ constexpr int64_t kRows = 4;
 
 int64_t partsOf(int64_t length) { return std::max<int64_t>(1, (length + kPart - 1) / kPart); }
 
-/// Of a line that long: as equal as whole rows allow.
+/// Returns the length of the parts of a line that long: as equal as whole rows allow.
 int64_t partLength(int64_t length) {
   if (length <= kPart) {
     return length;
@@ -172,7 +172,7 @@ Bundle bundleOf(const ReduceStage& s, const float* x, int64_t index) {
           std::min(s.width(), s.inner() - begin)};
 }
 
-/// Where the results of a bundle go.
+/// Returns where the results of a bundle go.
 int64_t placeOf(const ReduceStage& s, int64_t index) {
   return index / s.blocks() * s.inner() + index % s.blocks() * s.width();
 }
@@ -245,7 +245,7 @@ void runStage(const ReduceStage& s, const float* x, float* partials, float* to) 
   s.sharesParts() ? reduceShared<Op>(s, x, partials, to) : reduceWhole<Op>(s, x, to);
 }
 
-/// How long the longest of `threads` takes for `pieces`, in pieces.
+/// Returns how long the longest of `threads` takes for `pieces`, in pieces.
 int64_t rounds(int64_t pieces, int threads) { return (pieces + threads - 1) / threads; }
 
 }  // namespace

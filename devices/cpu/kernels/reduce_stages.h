@@ -33,7 +33,7 @@ class ReduceStage {
   bool sharesParts() const { return sharesParts_; }
   /// Floats of what the parts that threads share come to, before they are combined.
   int64_t partialFloats() const;
-  /// What threads share: parts or bundles.
+  /// Returns how many parts or bundles threads share.
   int64_t pieces() const { return bundles() * (sharesParts_ ? parts() : 1); }
 
  private:
@@ -48,7 +48,7 @@ class ReduceStage {
 using ReduceFunction = void (*)(const ReduceStage& stage, const float* x, float* partials,
                                 float* to);
 
-/// Of a kind of gr.reduce, "mean" being a sum; null: there is none.
+/// Returns the function of a kind of gr.reduce, "mean" being a sum; null: there is none.
 ReduceFunction reduceFunction(absl::string_view kind);
 
 }  // namespace graphrun::devices::cpu

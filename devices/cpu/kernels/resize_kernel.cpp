@@ -101,7 +101,7 @@ absl::StatusOr<Geometry> geometryOf(const Step& step, const Blocking& blocking) 
   return geometry;
 }
 
-/// What one index is a sum of: places in the operand, and what each counts. None with weight 0.
+/// One index is a sum of these: places in the operand, and the weight of each. None with weight 0.
 using Sum = std::vector<std::pair<int64_t, float>>;
 
 /// The sums over `before` and, inside it, over one more axis.

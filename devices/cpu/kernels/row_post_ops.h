@@ -1,4 +1,5 @@
-// What is fused behind kernels that make a channel's results in rows. Internal to devices/cpu.
+// Row post-ops are fused behind kernels that make a channel's results in rows. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_ROW_POST_OPS_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_ROW_POST_OPS_H_
 
@@ -21,7 +22,7 @@ class RowPostOps {
   /// Their operands, all dense: LayoutChoice::postOps.
   static std::vector<TensorDesc> layouts(const Step& step);
 
-  /// Whether they add what the result's memory holds.
+  /// Returns whether they add what the result's memory holds.
   bool readsResult() const;
 
   /// Applies them to `count` results of `channel`, which are to be stored from `result` + `place`

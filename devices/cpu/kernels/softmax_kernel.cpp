@@ -26,7 +26,8 @@ absl::StatusOr<TensorDesc> withLast(const TensorDesc& desc, std::vector<size_t> 
   return inDimOrder(desc, order);
 }
 
-/// How the step's tensors are to lie, dense with the axis last; Unimplemented where they cannot.
+/// Returns how the step's tensors are to lie, dense with the axis last; Unimplemented where they
+/// cannot.
 absl::StatusOr<TensorDesc> rowsOf(const Step& step) {
   if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
       !isTaken(step.inputs[0].desc.type) || step.inputs[0].desc.type != step.outputs[0].desc.type ||

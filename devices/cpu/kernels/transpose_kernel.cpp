@@ -139,7 +139,7 @@ struct Plan {
     });
   }
 
-  /// Where the matrix with that index begins in the operand and in the result.
+  /// Returns where the matrix with that index begins in the operand and in the result.
   std::pair<int64_t, int64_t> placesOf(int64_t index) const {
     int64_t from = 0;
     int64_t to = 0;

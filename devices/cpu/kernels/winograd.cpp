@@ -27,7 +27,7 @@ int64_t blocksOf(const WinogradShape& shape) {
   return (shape.tiles() + most - 1) / most;
 }
 
-/// Whether threads are about equally busy when each takes some of `count` parts.
+/// Returns whether threads are about equally busy when each takes some of `count` parts.
 bool divides(int64_t count, int threads) {
   constexpr int64_t kMany = 4;
   return count % threads == 0 || count >= kMany * threads;
@@ -49,7 +49,7 @@ void forParts(int64_t count, int threads, bool apart, const Body& body) {
   }
 }
 
-/// Where a tile's results begin.
+/// A Place is where a tile's results begin.
 struct Place {
   int64_t image, row, column;
 
@@ -218,7 +218,7 @@ class Winograd::Block {
                     sums + columns.begin * width);
   }
 
-  /// Where 16 channels of one tile's results go.
+  /// A Target is where 16 channels of one tile's results go.
   struct Target {
     int64_t rows, columns, lanes;  ///< that there are
     int64_t offset;                ///< of the first, in the result

@@ -18,8 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Magnitudes = std::array<double, kTaps>;
 
-/// What the transforms of one dim make of the magnitude of tap `s`, in result `p`: the matrices are
-/// what they make of unit vectors.
+/// Returns the magnitude that the transforms of one dim make of that of tap `s`, in result `p`: the
+/// matrices are what they make of unit vectors.
 template <int64_t tile>
 std::array<std::array<double, 3>, tile> amplification() {
   using Transform = WinogradTransform<tile>;

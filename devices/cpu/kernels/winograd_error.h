@@ -1,4 +1,4 @@
-// How exact Winograd convolutions are, from the weights. Internal to devices/cpu.
+// These bounds tell from the weights how exact Winograd convolutions are. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_ERROR_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_ERROR_H_
 

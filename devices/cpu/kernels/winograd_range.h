@@ -45,7 +45,7 @@ template <int64_t group, typename Keep>
   }(std::make_integer_sequence<int64_t, kVectorLanes>());
 }
 
-/// What `keep` makes of all lanes.
+/// Applies `keep` to all lanes.
 template <typename Keep>
 [[gnu::always_inline]] inline int32_t foldLanes(const Magnitudes& lanes, const Keep& keep) {
   Magnitudes v = lanes;
@@ -79,7 +79,8 @@ class WinogradRange {
     });
   }
 
-  /// Whether the transforms do no harm to the results in `rows` and `columns`: see Winograd.
+  /// Returns whether the transforms do no harm to the results in `rows` and `columns`: see
+  /// Winograd.
   [[gnu::always_inline]] bool isNarrow(const Range& rows, const Range& columns) const {
     constexpr float kLeast = 0x1p-40F;
     constexpr float kMost = 0x1p40F;
@@ -127,8 +128,8 @@ class WinogradRange {
     }
   }
 
-  /// That of window i in lane i and, of fewer windows than lanes, in all that are i modulo their
-  /// number.
+  /// Adds the magnitude of window i in lane i and, of fewer windows than lanes, in all that are i
+  /// modulo their number.
   [[gnu::always_inline]] void ofWindows(Magnitudes& to) const {
     std::array<Magnitudes, tile * tile> windows;
     unrolled<tile>([&](auto i) __attribute__((always_inline)) {

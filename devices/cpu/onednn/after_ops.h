@@ -1,5 +1,5 @@
-// What a kernel does itself, in place, with a result that a library has just written. Internal to
-// devices/cpu.
+// A kernel applies after-ops itself, in place, to a result that a library has just written.
+// Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_AFTER_OPS_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_AFTER_OPS_H_
 
@@ -27,7 +27,7 @@ class AfterOps {
   static absl::StatusOr<AfterOps> make(const Step& step, size_t first);
 
   bool empty() const { return ops_.empty(); }
-  /// Whether zeros stay: padding does then.
+  /// Returns whether zeros stay: padding does then.
   bool keepsZero() const;
   /// Applies them to `count` elements in buffer `result`, on the threads of the caller.
   void run(void* const* buffers, uint32_t result, int64_t count) const;

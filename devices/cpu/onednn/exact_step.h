@@ -44,7 +44,7 @@ class ExactStep : public Kernel {
   /// `argument`, dense, as a tensor of `type`.
   absl::StatusOr<Argument> converted(const Argument& argument, runtime::ElementType type);
   absl::Status move(const Argument& from, const Argument& to);
-  /// What `op` makes of `value`, which is dense and of f32.
+  /// Adds `op` on `value`, which is dense and of f32.
   absl::StatusOr<Argument> addPostOp(const PostOp& op, const Argument& value);
 
   struct Given {

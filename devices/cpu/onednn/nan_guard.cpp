@@ -37,8 +37,8 @@ bool isMaxPool(const Step& step) {
          (step.operation == "gr.reduce" && kind.ok() && *kind == "max");
 }
 
-/// Whether its results can hold a NaN: also those of a product of bytes, which is scaled and to
-/// which floats are added.
+/// Returns whether its results can hold a NaN: also those of a product of bytes, which is scaled
+/// and to which floats are added.
 bool givesFloats(const Step& step) {
   return std::all_of(step.outputs.begin(), step.outputs.end(), [](const Argument& result) {
     return result.desc.type == ElementType::kF32 || result.desc.type == ElementType::kBF16;

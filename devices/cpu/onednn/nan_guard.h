@@ -22,12 +22,12 @@ bool isProduct(const Step& step);
 /// The first post-op by which the library may lose a NaN; their number where there is none.
 size_t firstLosingNaN(const Step& step);
 
-/// Whether the library may lose a NaN, or an infinity, in `step`.
+/// Returns whether the library may lose a NaN, or an infinity, in `step`.
 bool mayLoseNaN(const Step& step);
 /// The same of the operation, without its post-ops.
 bool operationMayLoseNaN(const Step& step);
 
-/// Whether a step that has run can be seen to have lost one, and be computed again.
+/// Returns whether a step that has run can be seen to have lost one, and be computed again.
 bool canBeGuarded(const Step& step);
 
 /// The first post-op that is not the library's, as it may lose a NaN that nobody would see; their

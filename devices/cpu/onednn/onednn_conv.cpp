@@ -179,9 +179,9 @@ bool readsWrongPlanes(const ConvOperands& o, const dnnl::primitive_desc_base& de
          absl::StrContains(descriptor.impl_info_str(), "amx");
 }
 
-/// Whether a transposed convolution gains from summing in registers what falls on one element of
-/// the result: its products are many times the result, and do not stay in a cache. The library also
-/// fills up few channels to a whole block.
+/// Returns whether a transposed convolution gains from summing in registers what falls on one
+/// element of the result: its products are many times the result, and do not stay in a cache. The
+/// library also fills up few channels to a whole block.
 bool overlapsMuch(const Step& step, int64_t groups, const Window& window) {
   constexpr int64_t kCached = 1 << 20;  // elements
   constexpr int64_t kBlock = 16;

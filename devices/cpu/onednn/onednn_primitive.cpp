@@ -114,7 +114,8 @@ bool sameStrides(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
                     b.data.format_desc.blocking.strides);
 }
 
-/// What the operand is to be: as given where that is what the primitive uses, else as it wants it.
+/// Returns the operand's layout: as given where that is what the primitive uses, else as it wants
+/// it.
 absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgument& argument) {
   TensorDesc same = given;
   same.any = false;
@@ -365,7 +366,7 @@ OneDnn::OneDnn() { KernelTeam::takesRegions(); }
 
 namespace {
 
-/// What the primitive alone wants.
+/// Chooses what the primitive alone wants.
 absl::StatusOr<LayoutChoice> choosePlain(const Step& step, PlanFunction plan) {
   GR_ASSIGN_OR_RETURN(
       absl::StatusOr<LayoutChoice> choice,

@@ -1,4 +1,4 @@
-// What all oneDNN kernels share: a step becomes a PrimitivePlan (a primitive descriptor and what
+// All oneDNN kernels share this: a step becomes a PrimitivePlan (a primitive descriptor and what
 // each of its arguments is); from the plan follow both the wanted layouts and the kernel. Internal
 // to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_PRIMITIVE_H_
@@ -20,7 +20,7 @@ struct OneDnn {
   dnnl::stream stream{engine};
 };
 
-/// Which tensor of a step a primitive's argument is.
+/// An Operand says which tensor of a step a primitive's argument is.
 struct Operand {
   enum class Role { kInput, kOutput, kPostOp };
   Role role;

@@ -110,7 +110,7 @@ absl::StatusOr<Layer> planLayer(const Step& step, const Sizes& s, int64_t biases
 
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-/// What the three cells without a state have in common.
+/// Makes the primitive of one of the three cells without a state.
 template <typename Primitive, typename... First>
 dnnl::primitive_desc_base makeCell(const Layer& l, const dnnl::primitive_attr& attributes,
                                    const dnnl::engine& engine, First... first) {

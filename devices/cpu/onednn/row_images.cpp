@@ -20,8 +20,8 @@ Places ascending(size_t rank) {
   return places;
 }
 
-/// How tensors change on the way to rows and back: a last dim of 1 goes, where there is one, and a
-/// dim of 1 is put before the last one.
+/// RowPlaces say how tensors change on the way to rows and back: a last dim of 1 goes, where there
+/// is one, and a dim of 1 is put before the last one.
 struct RowPlaces {
   bool hasColumns;
 
@@ -107,7 +107,7 @@ bool canBeRows(const Step& step) {
   return isWellFormed && (rank == 3 || hasOneColumn(step));
 }
 
-/// What attributes say of the rows' only dim, and of the one that is added.
+/// Changes what attributes say of the rows' only dim, and of the one that is added.
 absl::Status changeAttributes(Step& step) {
   constexpr std::pair<const char*, int64_t> kLists[] = {
       {"strides", 1}, {"dilations", 1}, {"output_padding", 0}};

@@ -15,7 +15,7 @@ namespace graphrun::devices::cpu {
 /// InvalidArgument for malformed layouts and attributes.
 absl::StatusOr<std::optional<Step>> onRows(const Step& step);
 
-/// What was chosen for onRows(step), in the dims of `step`.
+/// Returns the choice for onRows(step), in the dims of `step`.
 absl::StatusOr<LayoutChoice> fromRows(const Step& step, LayoutChoice choice);
 
 }  // namespace graphrun::devices::cpu

@@ -60,7 +60,7 @@ struct Corners {
 /// Those of `step`, checked against each other.
 absl::StatusOr<DeformConv> deformConvOf(const Step& step);
 
-/// Where filter element `k` reads for result position `o`, bent by the offsets of `group`.
+/// Returns where filter element `k` reads for result position `o`, bent by the offsets of `group`.
 template <typename T>
 std::array<double, kMostSpatial> placeOf(const DeformConv& c, const T* offsets, int64_t image,
                                          int64_t group, int64_t k, int64_t o) {

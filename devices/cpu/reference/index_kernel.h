@@ -14,7 +14,7 @@ namespace graphrun::devices::cpu {
 /// The code of a run that met an index out of range.
 inline constexpr int kWrongIndex = 1;
 
-/// What looks for the index that was wrong, and tells of it.
+/// This kernel looks for the index that was wrong, and tells of it.
 class IndexCheckingKernel : public Kernel {
  public:
   /// `shape`: dims of the indices. Index i must be in [-b, b), b the bound i % bounds.size().

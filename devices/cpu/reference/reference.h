@@ -9,8 +9,9 @@ namespace graphrun::devices::cpu {
 absl::StatusOr<LayoutChoice> chooseReference(const Step& step);
 absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Step& step, KernelContext& context);
 
-/// Which element types an operation takes: of those that are computed in, but where elements are
-/// only moved or converted (kSame, kSelect, kConvert, kMove, kPad, kShape, kFill) of all.
+/// A TypeRule says which element types an operation takes: of those that are computed in, but where
+/// elements are only moved or converted (kSame, kSelect, kConvert, kMove, kPad, kShape, kFill) of
+/// all.
 enum class TypeRule {
   kFloat,           ///< all of one floating-point type
   kProduct,         ///< as kFloat, or all i32, or as kMatMul with u8 by i8

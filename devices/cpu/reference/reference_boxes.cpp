@@ -45,7 +45,7 @@ bool overlap(const Box<C>& a, const Box<C>& b, C threshold) {
   return a.area() > 0 && b.area() > 0 && whole > 0 && shared / whole > threshold;
 }
 
-/// What one step selects from.
+/// One step selects from these.
 template <typename T>
 struct Selection {
   const T* boxes;   ///< of one batch

@@ -40,7 +40,7 @@ absl::StatusOr<ReducedConversion> conversionOf(const Step& step) {
   return conversion;
 }
 
-/// What each code of a reduced type becomes.
+/// Each code of a reduced type becomes an entry of this table.
 template <typename To>
 std::array<To, 256> tableFrom(ElementType from) {
   std::array<To, 256> table;

@@ -427,7 +427,7 @@ KernelOr createWhere(const Step& step) {
   });
 }
 
-// What the rules of elementwise.def are here.
+// These macros implement the rules of elementwise.def.
 #define GR_CREATE_Number(F) TypeRule::kNumeric, plainNumeric<F>
 #define GR_CREATE_Float(F) TypeRule::kFloat, plainFloat<Plain<F>>
 #define GR_CREATE_Bits(F) TypeRule::kBits, createNot

@@ -104,8 +104,8 @@ uint64_t placesOf(const T* indices, int64_t count, uint64_t dim, int64_t* places
   return signs;
 }
 
-/// Where the elements of an index tensor point to: for each of its rows along the last dim a base
-/// in the data, and how index and column add to it.
+/// ElementPlaces say where the elements of an index tensor point to: for each of its rows along the
+/// last dim a base in the data, and how index and column add to it.
 struct ElementPlaces {
   Dims rows;        ///< dims of the indices but the last
   Dims strides;     ///< of the data over them, 0 on the axis

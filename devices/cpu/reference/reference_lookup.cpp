@@ -62,7 +62,8 @@ class FixedTable {
   std::vector<Slot> slots_;
 };
 
-/// What a kernel has built from a constant operand; built again only when its elements change.
+/// This holds what a kernel has built from a constant operand; it is built again only when its
+/// elements change.
 template <typename T>
 class BuiltFrom {
  public:
@@ -164,7 +165,7 @@ class NgramTree {
   int64_t next(int64_t node, int64_t element) const {
     return edges_.get(node, static_cast<uint64_t>(element));
   }
-  /// Where the n-gram that ends at `node` is counted; -1 when none does.
+  /// Returns where the n-gram that ends at `node` is counted; -1 when none does.
   int64_t place(int64_t node) const { return placeOf_[static_cast<size_t>(node)]; }
 
  private:

@@ -241,7 +241,8 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   return plan;
 }
 
-/// What a product of elements of type T is summed in: integers wrap, and narrow ones need no more.
+/// A product of elements of type T is summed in this type: integers wrap, and narrow ones need no
+/// more.
 template <typename T>
 using ProductSum = std::conditional_t<
     std::is_floating_point_v<Compute<T>>, double,

@@ -207,8 +207,8 @@ int64_t countPadded(const Spatial& s, const Position& o) {
   return count;
 }
 
-/// Where the largest element of the window at result position `o` is in the plane, the first of
-/// equal ones and NaN before all; -1 when all of it is padding.
+/// Returns where the largest element of the window at result position `o` is in the plane, the
+/// first of equal ones and NaN before all; -1 when all of it is padding.
 template <typename T>
 int64_t placeOfMax(const Spatial& s, const T* in, const Position& o) {
   int64_t best = -1;

@@ -1,4 +1,5 @@
-// What compares or runs along an axis: selection, distinct slices, running sums; and determinants.
+// These operations compare or run along an axis: selection, distinct slices, running sums; and
+// determinants.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -148,7 +149,7 @@ KernelOr createTopK(const Step& step) {
 /// Lines that are walked side by side.
 constexpr int64_t kArgLines = 256;
 
-/// Which of a line's elements is wanted; kLast: the last of equal ones.
+/// Returns which of a line's elements is wanted; kLast: the last of equal ones.
 template <bool kLargest, bool kLast>
 struct ArgRule {
   static constexpr bool kIsLast = kLast;

@@ -46,7 +46,8 @@ absl::StatusOr<Activation> activationOf(const Step& step, absl::string_view name
   return invalidStep(step, absl::StrCat("activation \"", name, "\" is unknown"));
 }
 
-/// What is the same for all sequences. Operands that are left out have no place among the buffers.
+/// A Layer holds what is the same for all sequences. Operands that are left out have no place among
+/// the buffers.
 struct Layer {
   Cell cell;
   int64_t steps, batch, inputs, hidden;

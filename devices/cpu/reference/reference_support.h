@@ -1,4 +1,5 @@
-// What reference kernels share: checks of operands, and broadcast loops. Internal to devices/cpu.
+// Reference kernels share these helpers: checks of operands, and broadcast loops. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_SUPPORT_H_
 #define GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_SUPPORT_H_
 

@@ -13,7 +13,7 @@ constexpr const char* kTreeMessages[] = {
     "a tree refers to a feature, node, member, weight or output that there is not",
     "a tree has a cycle"};
 
-/// How a node compares; the numbers of gr.tree_ensemble.
+/// A NodeMode says how a node compares; the numbers are those of gr.tree_ensemble.
 enum NodeMode : int64_t { kLeq, kLess, kGeq, kGreater, kEqual, kNotEqual, kMember, kLeaf };
 constexpr int64_t kColumns = 7;
 

@@ -320,7 +320,7 @@ void fillBlock(SampleBlock& samples, const std::vector<GridAxis>& axes, const vo
   runWide([&] { samples.fill(axes, places, count, floats); });
 }
 
-/// Where the planes of one image and of its samples lie.
+/// GridPlanes say where the planes of one image and of its samples lie.
 struct GridPlanes {
   int64_t channels, plane, places;
 };
@@ -375,7 +375,7 @@ constexpr const char* kRegionMessages[] = {
     "a region is so large that a part of it has more than 2^20 samples a side"};
 constexpr int64_t kMostSamples = int64_t{1} << 20;
 
-/// What operations on regions of N x C x H x W share.
+/// Regions hold what operations on regions of N x C x H x W share.
 struct Regions {
   int64_t images, channels, height, width;  ///< of the input
   int64_t count, rows, columns;             ///< of the result
@@ -648,7 +648,7 @@ KernelOr createRoiMaxPool(const Step& step) {
 constexpr const char* kBlockMessages[] = {
     "the block, the image and the number of columns do not fit each other"};
 
-/// Where the columns of gr.col2im lie in the image, along each dim.
+/// BlockPlaces say where the columns of gr.col2im lie in the image, along each dim.
 struct BlockPlaces {
   Dims image, strides, dilations, pads;
   int64_t columns;   ///< of the input

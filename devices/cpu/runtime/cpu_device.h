@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription&
 /// instructions is wrong.
 std::vector<DeviceDescription> discoverCpuDevices();
 
-/// Which instructions are used.
+/// Returns which instructions are used.
 std::vector<std::string> cpuFindings();
 
 /// All that the CPU's compiler asks of this machine while it plans (multipliesBytes).

@@ -117,8 +117,8 @@ absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weight
   return absl::OkStatus();
 }
 
-/// What a weight or constant is read from: what another program packed, the mapped file, or memory
-/// into which it is packed now.
+/// Returns what a weight or constant is read from: what another program packed, the mapped file, or
+/// memory into which it is packed now.
 absl::StatusOr<CpuProgram::Stored> CpuProgram::store(const Buffer& buffer, WeightSource& weights,
                                                      PackedWeights& packed) {
   Weight given{buffer.data, nullptr};

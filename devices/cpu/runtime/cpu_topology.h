@@ -1,4 +1,4 @@
-// What this process may use of the machine, and what the machine is.
+// The topology says what the machine is, and what of it this process may use.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_CPU_TOPOLOGY_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_CPU_TOPOLOGY_H_
 

@@ -39,7 +39,8 @@ size_t outermostDim(const dnnl::memory::desc& desc) {
   return outermost;
 }
 
-/// Whether a part of `desc` from a multiple of kSliceStep along `dim` is a tensor by itself.
+/// Returns whether a part of `desc` from a multiple of kSliceStep along `dim` is a tensor by
+/// itself.
 bool hasSlices(const dnnl::memory::desc& desc, size_t dim) {
   const dnnl_blocking_desc_t& blocking = desc.data.format_desc.blocking;
   int64_t block = 1;
@@ -142,12 +143,12 @@ absl::Status layOut(const TensorDesc& from, const void* source, const TensorDesc
               : reorder(from, source, to, target, onednn, taken);
 }
 
-/// How the elements that packBuffer gets are laid out.
+/// Returns how the elements that packBuffer gets are laid out.
 TensorDesc sourceOf(const Buffer& buffer) {
   return buffer.source.value_or(TensorDesc{buffer.desc.type, buffer.desc.dims, {}});
 }
 
-/// Whether they are as the buffer's.
+/// Returns whether they are as the buffer's.
 bool isPlain(const Buffer& buffer) {
   TensorDesc source = sourceOf(buffer);
   return source.type == buffer.desc.type && source.layout.empty() && isDense(buffer.desc);

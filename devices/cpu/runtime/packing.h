@@ -10,8 +10,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Whether packBuffer would do no more than copy `given`, and kernels can read that in its place:
-/// it has the buffer's layout and kTensorAlignment.
+/// Returns whether packBuffer would do no more than copy `given`, and kernels can read that in its
+/// place: it has the buffer's layout and kTensorAlignment.
 bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given);
 
 /// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the

@@ -50,7 +50,7 @@ std::string keyOf(const Step& step, absl::string_view kernel, int threads) {
   return absl::StrCat(kernel, " x", threads, " ", textOfStep(step, describeClass));
 }
 
-/// Of all tensors but weights.
+/// Returns the elements of all tensors but weights.
 int64_t elementsOf(const Step& step) {
   int64_t elements = 1;
   for (const Argument& input : step.inputs) {
@@ -67,7 +67,7 @@ int64_t widthOf(const Step& step) {
   return has ? std::max<int64_t>(1, step.outputs[0].desc.dims.back()) : 1;
 }
 
-/// How many times the larger of two positive numbers is the smaller.
+/// Returns how many times the larger of two positive numbers is the smaller.
 double ratio(int64_t a, int64_t b) {
   return static_cast<double>(std::max(a, b)) / static_cast<double>(std::min(a, b));
 }

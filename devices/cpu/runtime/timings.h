@@ -1,4 +1,4 @@
-// How long steps took on a device, as text that is kept between compilations.
+// Timings say how long steps took on a device, as text that is kept between compilations.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_TIMINGS_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_TIMINGS_H_
 
@@ -25,8 +25,8 @@ class Timings {
   /// Most steps that are remembered; those that were not asked for longest are forgotten first.
   static constexpr size_t kMostSteps = 16384;
 
-  /// What `text` (see `text()`) holds; nothing of a text of another version, and not the lines that
-  /// are damaged: what is missing is measured again.
+  /// Reads `text` (see `text()`); nothing of a text of another version, and not the lines that are
+  /// damaged: what is missing is measured again.
   explicit Timings(absl::string_view text = "");
 
   /// Nanoseconds of `step` by `kernel` on `threads` threads, from the nearest step of its class.

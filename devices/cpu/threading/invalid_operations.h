@@ -1,5 +1,5 @@
-// What the calling thread's floating-point unit remembers of invalid operations: operations that
-// make a NaN, and comparisons, maxima and minima that meet one. Internal to devices/cpu.
+// The calling thread's floating-point unit remembers invalid operations: operations that make a
+// NaN, and comparisons, maxima and minima that meet one. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_THREADING_INVALID_OPERATIONS_H_
 #define GRAPHRUN_DEVICES_CPU_THREADING_INVALID_OPERATIONS_H_
 
@@ -11,8 +11,8 @@ namespace graphrun::devices::cpu {
 
 #if defined(__x86_64__)
 
-/// Whether an instruction that would let go of a NaN tells. Those of x86 all do: MAXPS, MINPS and
-/// the ordered comparisons raise the flag for a quiet NaN too (Intel SDM, volume 1, 11.5.2.1).
+/// True where an instruction that would let go of a NaN tells. Those of x86 all do: MAXPS, MINPS
+/// and the ordered comparisons raise the flag for a quiet NaN too (Intel SDM, volume 1, 11.5.2.1).
 inline constexpr bool kTellsOfNaN = true;
 
 inline bool invalidRaised() { return (_mm_getcsr() & _MM_EXCEPT_INVALID) != 0; }

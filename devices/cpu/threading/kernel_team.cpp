@@ -14,8 +14,8 @@ namespace {
 /// Enough for the next kernel to begin. Twice that gains nothing on an idle machine, and costs
 /// where another process wants the cores.
 constexpr int64_t kIdleNanos = 20'000;
-/// Of a region that goes on: waking a thread takes longer than most kernels. A thread that misses
-/// one, and sleeps again meanwhile, would miss the next as well.
+/// A region counts as going on for so long: waking a thread takes longer than most kernels. A
+/// thread that misses one, and sleeps again meanwhile, would miss the next as well.
 constexpr int64_t kBusyNanos = 200'000;
 
 /// Lets the core's other thread, or a machine below, know that this one waits.
@@ -116,8 +116,8 @@ int KernelTeam::grow(int size) {
   return size;
 }
 
-/// Whether the part is the calling thread's to run: nobody has begun it in this call. A helper that
-/// comes late finds its part begun, of this call or of a later one.
+/// Returns whether the part is the calling thread's to run: nobody has begun it in this call. A
+/// helper that comes late finds its part begun, of this call or of a later one.
 bool KernelTeam::begins(Helper& helper, uint64_t call) {
   uint64_t last = helper.begun.load();
   return last < call && helper.begun.compare_exchange_strong(last, call);

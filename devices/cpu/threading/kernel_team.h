@@ -12,8 +12,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Where threads wait for a condition: awake at first, then asleep, so that their cores are free
-/// for others. `wake` must follow each change of what the condition reads (sequentially
+/// Threads wait at a Doorbell for a condition: awake at first, then asleep, so that their cores are
+/// free for others. `wake` must follow each change of what the condition reads (sequentially
 /// consistent).
 class Doorbell {
  public:

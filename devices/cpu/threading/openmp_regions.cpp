@@ -32,7 +32,7 @@ int omp_get_max_threads();  // libgomp's: what omp_set_num_threads said on this 
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Where the code of a loaded file lies.
+/// A Module says where the code of a loaded file lies.
 struct Module {
   uintptr_t address;  ///< in it
   uintptr_t begin = 0, end = 0;
@@ -64,7 +64,7 @@ Module moduleOf(const void* address) {
   return module;
 }
 
-/// Whether a region is the library's or our own.
+/// Returns whether a region is the library's or our own.
 bool isKernel(GompRegion region) {
   static const Module kOwn = moduleOf(reinterpret_cast<const void*>(&findModule));
   static const Module kLibrary = moduleOf(reinterpret_cast<const void*>(&dnnl_primitive_execute));

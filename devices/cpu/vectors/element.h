@@ -38,7 +38,7 @@ inline BFloat16 toBFloat16(float x) { return {runtime::bfloat16Bits(x)}; }
 /// Rounds to nearest, ties to even; infinity from 65520 on.
 inline Half toHalf(float x) { return {runtime::float16Bits(x)}; }
 
-/// What elements of T are computed in: float for the 16-bit ones, else T itself.
+/// Elements of T are computed in this type: float for the 16-bit ones, else T itself.
 template <typename T>
 struct ComputeOf {
   using Type = T;
@@ -58,7 +58,7 @@ struct ComputeOf<Boolean> {
 template <typename T>
 using Compute = typename ComputeOf<T>::Type;
 
-/// What sums of elements of T are kept in.
+/// Sums of elements of T are kept in this type.
 template <typename T>
 using Sum = std::conditional_t<std::is_floating_point_v<Compute<T>>, double,
                                std::conditional_t<std::is_signed_v<Compute<T>>, int64_t, uint64_t>>;

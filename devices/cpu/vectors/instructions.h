@@ -1,4 +1,5 @@
-// What the machine's instructions can do, and how much of that this process may use.
+// These functions tell what the machine's instructions can do, and how much of that this process
+// may use.
 #ifndef GRAPHRUN_DEVICES_CPU_VECTORS_INSTRUCTIONS_H_
 #define GRAPHRUN_DEVICES_CPU_VECTORS_INSTRUCTIONS_H_
 
@@ -25,15 +26,15 @@ absl::StatusOr<std::optional<InstructionSet>> parseInstructionLimit(absl::string
 /// tells oneDNN: it must come before that library's first use. Thread-safe.
 const absl::StatusOr<std::optional<InstructionSet>>& instructionLimit();
 
-/// Of kSse2, kAvx2 and kAvx512 the widest that the machine has and the limit allows; kAvx2 stands
-/// for FMA too.
+/// Returns, of kSse2, kAvx2 and kAvx512, the widest that the machine has and the limit allows;
+/// kAvx2 stands for FMA too.
 InstructionSet loopInstructions();
 
 /// The library's set as a number of its own, under the limit.
 int libraryInstructions();
 
-/// What `graphrun doctor` tells: the sets of loops and library, and the limit. A wrong limit is
-/// told as such.
+/// Returns what `graphrun doctor` tells: the sets of loops and library, and the limit. A wrong
+/// limit is told as such.
 std::string describeInstructions();
 
 /// True where u8 times i8 is summed exactly: elsewhere pairs of products saturate to 16 bits.

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kRows = 6;
 /// Depth of the part of a panel that stays in the first-level cache while many rows use it.
 constexpr int64_t kDepth = 96;
-/// How far ahead a panel is asked for, in rows of it: panels come from memory or a distant cache.
+/// A panel is asked for so far ahead, in rows of it: panels come from memory or a distant cache.
 constexpr int64_t kAhead = 48;
 
 template <int64_t rows, int64_t vectors>

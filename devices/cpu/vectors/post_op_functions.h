@@ -26,7 +26,7 @@ struct PostOpCall {
   RowFunction row = {};  ///< kRow
 };
 
-/// What an element-wise post-op is; nothing for functions that are not among these.
+/// Returns the function of an element-wise post-op; nothing for functions that are not among these.
 std::optional<PostOpCall> postOpCall(const PostOp& op);
 
 /// row[i] = f(row[i]), on this thread.
@@ -35,7 +35,7 @@ void applyCall(const PostOpCall& call, float* row, int64_t count);
 /// row[i] = f(row[i], other[i]), or of other[0] for all, on this thread.
 using Combination = void (*)(float* row, int64_t count, const float* other, bool one);
 
-/// What a post-op with an operand does; a sum is an addition.
+/// Returns how a post-op combines the result with its operand; a sum is an addition.
 Combination combinationOf(PostOpKind kind);
 
 template <typename Float>

@@ -23,12 +23,12 @@ struct RowFunction {
   void operator()(const float* x, float* y, int64_t count) const { run(x, y, count, alpha, beta); }
 };
 
-/// That of an operation: gr.exp, …, or gelu_tanh; nothing for those that are not among
-/// devices/functions.
+/// Returns the function of an operation: gr.exp, …, or gelu_tanh; nothing for those that are not
+/// among devices/functions.
 std::optional<RowFunction> rowFunction(absl::string_view operation, float alpha = 0,
                                        float beta = 0);
 
-/// What an element-wise post-op is.
+/// Returns the function of an element-wise post-op.
 std::optional<RowFunction> rowFunction(const PostOp& op);
 
 }  // namespace graphrun::devices::cpu

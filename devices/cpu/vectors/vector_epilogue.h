@@ -1,4 +1,4 @@
-// What is done with vectors of a result before they are stored. Internal to devices/cpu.
+// An epilogue is applied to vectors of a result before they are stored. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_VECTORS_VECTOR_EPILOGUE_H_
 #define GRAPHRUN_DEVICES_CPU_VECTORS_VECTOR_EPILOGUE_H_
 
