@@ -1,4 +1,4 @@
-// Creating operations with inferred result types.
+// These functions create operations with inferred result types.
 #ifndef GRAPHRUN_IR_BUILDERS_H_
 #define GRAPHRUN_IR_BUILDERS_H_
 

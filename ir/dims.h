@@ -1,4 +1,4 @@
-// Dims of tensor types: static, symbolic (affine over the graph's symbols) or unknown.
+// Dims of tensor types are static, symbolic (affine over the graph's symbols) or unknown.
 #ifndef GRAPHRUN_IR_DIMS_H_
 #define GRAPHRUN_IR_DIMS_H_
 

@@ -1,4 +1,4 @@
-// Reading and writing the elements of constants, for folders. Internal to ir/.
+// Folders read and write the elements of constants with these functions. Internal to ir/.
 #ifndef GRAPHRUN_IR_FOLDING_H_
 #define GRAPHRUN_IR_FOLDING_H_
 

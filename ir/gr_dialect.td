@@ -1,4 +1,4 @@
-// The gr dialect: the typed graph that every part of GraphRun speaks.
+// The gr dialect is the typed graph that every part of GraphRun speaks.
 #ifndef GRAPHRUN_IR_GR_DIALECT_TD
 #define GRAPHRUN_IR_GR_DIALECT_TD
 

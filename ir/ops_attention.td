@@ -1,4 +1,4 @@
-// Attention and its relatives.
+// These operations are attention and its relatives.
 #ifndef GRAPHRUN_IR_OPS_ATTENTION_TD
 #define GRAPHRUN_IR_OPS_ATTENTION_TD
 

@@ -1,4 +1,4 @@
-// Groups, and the edges between devices.
+// These operations are groups, and the edges between devices.
 #ifndef GRAPHRUN_IR_OPS_COMM_TD
 #define GRAPHRUN_IR_OPS_COMM_TD
 

@@ -1,4 +1,4 @@
-// Positions: computing them, reading and writing by them, selecting and ordering elements.
+// These operations compute positions, read and write by them, and select and order elements.
 #ifndef GRAPHRUN_IR_OPS_INDEX_TD
 #define GRAPHRUN_IR_OPS_INDEX_TD
 

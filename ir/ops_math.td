@@ -1,4 +1,4 @@
-// Element-wise arithmetic, comparisons, reductions and matrix products.
+// These operations are element-wise arithmetic, comparisons, reductions and matrix products.
 #ifndef GRAPHRUN_IR_OPS_MATH_TD
 #define GRAPHRUN_IR_OPS_MATH_TD
 

@@ -1,4 +1,5 @@
-// Classical machine learning: look-up of categories, trees, distances, n-grams.
+// These operations are classical machine learning: look-up of categories, trees, distances,
+// n-grams.
 #ifndef GRAPHRUN_IR_OPS_ML_TD
 #define GRAPHRUN_IR_OPS_ML_TD
 

@@ -1,4 +1,4 @@
-// Random numbers: pure functions of a seed.
+// These operations make random numbers: they are pure functions of a seed.
 #ifndef GRAPHRUN_IR_OPS_RANDOM_TD
 #define GRAPHRUN_IR_OPS_RANDOM_TD
 

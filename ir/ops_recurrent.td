@@ -1,4 +1,4 @@
-// Recurrent layers.
+// These operations are recurrent layers.
 #ifndef GRAPHRUN_IR_OPS_RECURRENT_TD
 #define GRAPHRUN_IR_OPS_RECURRENT_TD
 

@@ -1,4 +1,4 @@
-// Signal processing.
+// These operations process signals.
 #ifndef GRAPHRUN_IR_OPS_SIGNAL_TD
 #define GRAPHRUN_IR_OPS_SIGNAL_TD
 

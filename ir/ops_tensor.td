@@ -1,4 +1,4 @@
-// Constants and movement of data.
+// These operations are constants and movement of data.
 #ifndef GRAPHRUN_IR_OPS_TENSOR_TD
 #define GRAPHRUN_IR_OPS_TENSOR_TD
 

@@ -1,4 +1,4 @@
-// Sampling of images at computed places.
+// These operations sample images at computed places.
 #ifndef GRAPHRUN_IR_OPS_VISION_TD
 #define GRAPHRUN_IR_OPS_VISION_TD
 

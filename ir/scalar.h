@@ -1,4 +1,5 @@
-// The meaning of element-wise operations on one element: used by folding and as the tests' oracle.
+// These functions define element-wise operations on one element: folding uses them, and tests take
+// them as the oracle.
 #ifndef GRAPHRUN_IR_SCALAR_H_
 #define GRAPHRUN_IR_SCALAR_H_
 
