@@ -1,4 +1,4 @@
-// Einsum as diagonals, reductions, products and transposes.
+// Einsum is expressed by diagonals, reductions, products and transposes.
 #ifndef GRAPHRUN_PASSES_EINSUM_H_
 #define GRAPHRUN_PASSES_EINSUM_H_
 

@@ -1,4 +1,4 @@
-// Moving a set of operations into a gr.group.
+// The group builder moves a set of operations into a gr.group.
 #ifndef GRAPHRUN_PASSES_GROUP_BUILDER_H_
 #define GRAPHRUN_PASSES_GROUP_BUILDER_H_
 

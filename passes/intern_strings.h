@@ -1,4 +1,4 @@
-// Strings as numbers: what devices see of them.
+// Devices see strings as numbers, which this gives them.
 #ifndef GRAPHRUN_PASSES_INTERN_STRINGS_H_
 #define GRAPHRUN_PASSES_INTERN_STRINGS_H_
 

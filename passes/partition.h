@@ -1,4 +1,4 @@
-// Cutting a placed graph into one graph a device.
+// Partitioning cuts a placed graph into one graph a device.
 #ifndef GRAPHRUN_PASSES_PARTITION_H_
 #define GRAPHRUN_PASSES_PARTITION_H_
 

@@ -1,4 +1,4 @@
-// The only place that fixes the order of passes.
+// This is the only place that fixes the order of passes.
 #ifndef GRAPHRUN_PASSES_PIPELINES_H_
 #define GRAPHRUN_PASSES_PIPELINES_H_
 

@@ -1,4 +1,4 @@
-// Rewriting by patterns, the same for all passes.
+// All passes rewrite by patterns with this.
 #ifndef GRAPHRUN_PASSES_REWRITE_H_
 #define GRAPHRUN_PASSES_REWRITE_H_
 

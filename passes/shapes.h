@@ -1,4 +1,4 @@
-// Shape inference over a whole function, and its specialisation to concrete inputs.
+// These functions infer shapes over a whole function, and specialise it to concrete inputs.
 #ifndef GRAPHRUN_PASSES_SHAPES_H_
 #define GRAPHRUN_PASSES_SHAPES_H_
 

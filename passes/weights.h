@@ -1,4 +1,4 @@
-// Elements of constants, whether inline or in mapped memory.
+// These functions read the elements of constants, whether inline or in mapped memory.
 #ifndef GRAPHRUN_PASSES_WEIGHTS_H_
 #define GRAPHRUN_PASSES_WEIGHTS_H_
 

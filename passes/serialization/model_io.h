@@ -1,4 +1,4 @@
-// The gr dialect as the graph of model.fb and Plan, both ways.
+// The gr dialect is converted to the graph of model.fb and Plan, and back.
 #ifndef GRAPHRUN_PASSES_SERIALIZATION_MODEL_IO_H_
 #define GRAPHRUN_PASSES_SERIALIZATION_MODEL_IO_H_
 

@@ -1,4 +1,4 @@
-// Types between the gr dialect and files.
+// Types are converted between the gr dialect and files.
 #ifndef GRAPHRUN_PASSES_SERIALIZATION_TYPE_CODEC_H_
 #define GRAPHRUN_PASSES_SERIALIZATION_TYPE_CODEC_H_
 
