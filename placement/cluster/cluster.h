@@ -1,4 +1,5 @@
-// The machines at hand: workers, their devices, the links between them, and the user's pins.
+// A cluster is the machines at hand: workers, their devices, the links between them, and the user's
+// pins.
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_CLUSTER_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_CLUSTER_H_
 

@@ -1,4 +1,4 @@
-// The network interfaces of a real cluster's machines.
+// The interfaces are the network interfaces of a real cluster's machines.
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_INTERFACES_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_INTERFACES_H_
 

@@ -1,4 +1,4 @@
-// The time of an operation where no measurement exists.
+// The roofline gives the time of an operation where no measurement exists.
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_ROOFLINE_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_ROOFLINE_H_
 

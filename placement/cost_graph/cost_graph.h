@@ -1,5 +1,5 @@
-// The graph as placement sees it: what each node costs on each device, and what flows between
-// nodes.
+// The cost graph is the graph as placement sees it: what each node costs on each device, and what
+// flows between nodes.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_COST_GRAPH_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_COST_GRAPH_H_
 

@@ -1,4 +1,4 @@
-// Sets of ids that only grow together.
+// Disjoint sets of ids only grow together.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_DISJOINT_SETS_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_DISJOINT_SETS_H_
 

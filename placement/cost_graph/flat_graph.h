@@ -1,4 +1,4 @@
-// A cost graph as flat arrays: what evaluation and search walk over.
+// A flat graph has a cost graph as flat arrays, over which evaluation and search walk.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_FLAT_GRAPH_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_FLAT_GRAPH_H_
 

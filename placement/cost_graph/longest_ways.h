@@ -1,4 +1,4 @@
-// Longest paths through a graph without cycles.
+// These functions find longest paths through a graph without cycles.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
 

@@ -1,4 +1,4 @@
-// A placement: the device and the rank of every node.
+// A placement is the device and the rank of every node.
 #ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_PLACEMENT_H_
 #define GRAPHRUN_PLACEMENT_COST_GRAPH_PLACEMENT_H_
 

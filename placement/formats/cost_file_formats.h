@@ -1,4 +1,4 @@
-// The formats of cost files, one file each: for cost_file.cpp.
+// Each format of cost files has a file of its own: for cost_file.cpp.
 #ifndef GRAPHRUN_PLACEMENT_FORMATS_COST_FILE_FORMATS_H_
 #define GRAPHRUN_PLACEMENT_FORMATS_COST_FILE_FORMATS_H_
 

@@ -168,7 +168,8 @@ class NativeReader {
     classIds_.try_emplace(classes_.back(), 0);
   }
 
-  /// Returns where none is given the host's, of which a file needs no more than the name.
+  /// Returns the kind that `json` gives, or the host's kind, of which a file needs no more than the
+  /// name.
   DeviceKind readKind(const JsonObject& json) {
     const size_t found = choice(json, "kind", kindNames_, kinds_.size());
     const DeviceKind* host = runtime::findKind(kinds_, kHostKind);

@@ -1,4 +1,4 @@
-// Heuristics that place each node once: the rows of the table in strategy.h.
+// These heuristics place each node once: they are rows of the table in strategy.h.
 #ifndef GRAPHRUN_PLACEMENT_LIST_SCHEDULING_HEURISTICS_H_
 #define GRAPHRUN_PLACEMENT_LIST_SCHEDULING_HEURISTICS_H_
 

@@ -1,4 +1,4 @@
-// A schedule that grows node by node: what the list heuristics try, choose and commit.
+// A list schedule grows node by node: list heuristics try, choose and commit on it.
 #ifndef GRAPHRUN_PLACEMENT_LIST_SCHEDULING_LIST_SCHEDULE_H_
 #define GRAPHRUN_PLACEMENT_LIST_SCHEDULING_LIST_SCHEDULE_H_
 

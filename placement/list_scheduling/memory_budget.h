@@ -1,4 +1,4 @@
-// Memory as a hard constraint around heuristics that only estimate it.
+// Memory is a hard constraint here around heuristics that only estimate it.
 #ifndef GRAPHRUN_PLACEMENT_LIST_SCHEDULING_MEMORY_BUDGET_H_
 #define GRAPHRUN_PLACEMENT_LIST_SCHEDULING_MEMORY_BUDGET_H_
 

@@ -1,4 +1,4 @@
-// The networks of the calibration set, one function each. Internal.
+// The calibration set has these networks, one function each. Internal.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_CALIBRATION_NETWORKS_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_CALIBRATION_NETWORKS_H_
 

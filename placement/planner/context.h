@@ -1,4 +1,5 @@
-// An MLIR context of the compile world: dialects loaded, diagnostics collected.
+// A context is an MLIR context of the compile world: its dialects are loaded, its diagnostics
+// collected.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_CONTEXT_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_CONTEXT_H_
 

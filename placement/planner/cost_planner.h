@@ -1,4 +1,4 @@
-// Bare cost graphs: placed without a model, and written for others to place.
+// Bare cost graphs are placed without a model, and written for others to place.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_COST_PLANNER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_COST_PLANNER_H_
 

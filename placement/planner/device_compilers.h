@@ -1,4 +1,4 @@
-// The compilers of devices in a build, a row a kind.
+// A build has these compilers of devices, a row a kind.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_DEVICE_COMPILERS_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_DEVICE_COMPILERS_H_
 

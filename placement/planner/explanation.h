@@ -1,4 +1,4 @@
-// Explanations of placements as text and JSON.
+// Explanations of placements are written as text and JSON.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_EXPLANATION_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// A partition of a plan as a function of the gr dialect, for a device's compiler.
+// A partition of a plan is read as a function of the gr dialect, for a device's compiler.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_PARTITION_READER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_PARTITION_READER_H_
 

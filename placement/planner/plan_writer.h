@@ -1,4 +1,4 @@
-// A partitioned, placed graph as a Plan.
+// The plan writer makes a Plan of a partitioned, placed graph.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_PLAN_WRITER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_PLAN_WRITER_H_
 

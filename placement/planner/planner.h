@@ -1,4 +1,5 @@
-// From a model and a request to a Plan: the coordinator's side of the compile world.
+// The planner makes a Plan of a model and a request: it is the coordinator's side of the compile
+// world.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_PLANNER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_PLANNER_H_
 

@@ -1,4 +1,4 @@
-// Pins, colocation and support of devices, resolved once for all strategies.
+// Pins, colocation and support of devices are resolved once for all strategies.
 #ifndef GRAPHRUN_PLACEMENT_RULES_CONSTRAINTS_H_
 #define GRAPHRUN_PLACEMENT_RULES_CONSTRAINTS_H_
 

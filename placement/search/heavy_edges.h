@@ -1,4 +1,4 @@
-// Coarse units: what exchanges much shares a device.
+// Coarse units join nodes that exchange much, so that they share a device.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_HEAVY_EDGES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_HEAVY_EDGES_H_
 

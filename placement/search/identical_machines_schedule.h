@@ -1,4 +1,4 @@
-// Scheduling on identical devices with free transfers: the classical problem P | prec | Cmax.
+// This schedules on identical devices with free transfers: the classical problem P | prec | Cmax.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_IDENTICAL_MACHINES_SCHEDULE_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_IDENTICAL_MACHINES_SCHEDULE_H_
 

@@ -1,4 +1,4 @@
-// Searches for the shortest step: rows of the table in strategy.h, a file each.
+// These searches look for the shortest step: they are rows of the table in strategy.h, a file each.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_LATENCY_SEARCHES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_LATENCY_SEARCHES_H_
 

@@ -1,4 +1,4 @@
-// The changes that local search tries.
+// Local search tries these changes.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_LOCAL_MOVES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_LOCAL_MOVES_H_
 

@@ -1,4 +1,4 @@
-// Local search for the shortest step.
+// Local search looks for the shortest step.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_LOCAL_SEARCH_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_LOCAL_SEARCH_H_
 

@@ -1,4 +1,4 @@
-// Weights and receive buffers by device, following moves of nodes.
+// Resident memory is weights and receive buffers by device, and follows moves of nodes.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_RESIDENT_MEMORY_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_RESIDENT_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// A placement whose predicted times follow its changes.
+// A schedule is a placement whose predicted times follow its changes.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_SCHEDULE_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_SCHEDULE_H_
 

@@ -1,4 +1,4 @@
-// Collectives that a library carries out between devices, in place of their steps.
+// A meeting is a collective that a library carries out between devices, in place of its steps.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_MEETINGS_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_MEETINGS_H_
 

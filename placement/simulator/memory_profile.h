@@ -1,4 +1,4 @@
-// Memory of each device over the simulated step.
+// A memory profile is the memory of each device over the simulated step.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_MEMORY_PROFILE_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_MEMORY_PROFILE_H_
 

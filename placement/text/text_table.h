@@ -1,4 +1,4 @@
-// Aligned columns for reports.
+// A text table aligns the columns of reports.
 #ifndef GRAPHRUN_PLACEMENT_TEXT_TEXT_TABLE_H_
 #define GRAPHRUN_PLACEMENT_TEXT_TEXT_TABLE_H_
 

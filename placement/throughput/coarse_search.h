@@ -1,4 +1,4 @@
-// Rounds of local search, each answer checked by the simulator.
+// This search does rounds of local search, and the simulator checks each answer.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_COARSE_SEARCH_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_COARSE_SEARCH_H_
 

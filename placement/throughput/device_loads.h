@@ -1,4 +1,4 @@
-// Loads and memory of devices and links while coarse nodes move.
+// Device loads are the loads and memory of devices and links while coarse nodes move.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_DEVICE_LOADS_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_DEVICE_LOADS_H_
 

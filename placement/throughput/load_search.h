@@ -44,7 +44,7 @@ class LoadSearch {
   LoadSearch(const PlacementProblem& problem, const CoarseGraph& coarse, bool staged,
              SearchGoal& goal, std::vector<int> device, std::vector<int64_t> reserved);
 
-  /// Returns where staged: whether the start has an order of devices to keep.
+  /// Returns, where staged, whether the start has an order of devices to keep.
   bool canBegin();
   /// From the best placement known: so many moves, or until the limit (which kMovesPerUnit count
   /// in) or `bound` is reached. True if a better one was found.

@@ -1,4 +1,4 @@
-// The best way to cut an order of coarse nodes into one part for each device.
+// A segment plan is the best way to cut an order of coarse nodes into one part for each device.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_SEGMENT_PLAN_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_SEGMENT_PLAN_H_
 
