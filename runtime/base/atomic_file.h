@@ -1,4 +1,4 @@
-// A file that appears whole or not at all.
+// An atomic file appears whole or not at all.
 #ifndef GRAPHRUN_RUNTIME_BASE_ATOMIC_FILE_H_
 #define GRAPHRUN_RUNTIME_BASE_ATOMIC_FILE_H_
 

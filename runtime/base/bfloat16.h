@@ -1,4 +1,4 @@
-// Rounding to bf16, the upper half of a binary32.
+// These functions round to bf16, the upper half of a binary32.
 #ifndef GRAPHRUN_RUNTIME_BASE_BFLOAT16_H_
 #define GRAPHRUN_RUNTIME_BASE_BFLOAT16_H_
 

@@ -1,4 +1,4 @@
-// Sums and products of numbers that a file or a peer gave: none of them wraps around.
+// These functions add and multiply numbers that a file or a peer gave: none of them wraps around.
 #ifndef GRAPHRUN_RUNTIME_BASE_CHECKED_H_
 #define GRAPHRUN_RUNTIME_BASE_CHECKED_H_
 

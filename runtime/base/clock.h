@@ -1,4 +1,4 @@
-// The one monotonic clock of traces, deadlines and heartbeats.
+// Traces, deadlines and heartbeats use this one monotonic clock.
 #ifndef GRAPHRUN_RUNTIME_BASE_CLOCK_H_
 #define GRAPHRUN_RUNTIME_BASE_CLOCK_H_
 

@@ -1,4 +1,4 @@
-// Element types of tensors: the single list that schemas, kernels and frontends agree on.
+// This is the single list of tensors' element types that schemas, kernels and frontends agree on.
 #ifndef GRAPHRUN_RUNTIME_BASE_ELEMENT_TYPE_H_
 #define GRAPHRUN_RUNTIME_BASE_ELEMENT_TYPE_H_
 

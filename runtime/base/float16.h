@@ -1,4 +1,4 @@
-// f16, IEEE 754 binary16: rounding to it, and its values.
+// These functions round to f16, IEEE 754 binary16, and give its values.
 #ifndef GRAPHRUN_RUNTIME_BASE_FLOAT16_H_
 #define GRAPHRUN_RUNTIME_BASE_FLOAT16_H_
 

@@ -1,4 +1,4 @@
-// A file mapped into memory for reading.
+// A mapped file is mapped into memory for reading.
 #ifndef GRAPHRUN_RUNTIME_BASE_MAPPED_FILE_H_
 #define GRAPHRUN_RUNTIME_BASE_MAPPED_FILE_H_
 

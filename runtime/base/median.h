@@ -1,4 +1,4 @@
-// The middle of some values.
+// The median is the middle of some values.
 #ifndef GRAPHRUN_RUNTIME_BASE_MEDIAN_H_
 #define GRAPHRUN_RUNTIME_BASE_MEDIAN_H_
 

@@ -1,4 +1,4 @@
-// Names of nodes and devices: globs, and the nearest known name for a misspelt one.
+// Names of nodes and devices match globs, and a misspelt one has a nearest known name.
 #ifndef GRAPHRUN_RUNTIME_BASE_NAMES_H_
 #define GRAPHRUN_RUNTIME_BASE_NAMES_H_
 

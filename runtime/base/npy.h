@@ -1,4 +1,4 @@
-// NumPy's .npy files: one tensor a file.
+// NumPy's .npy files hold one tensor a file.
 #ifndef GRAPHRUN_RUNTIME_BASE_NPY_H_
 #define GRAPHRUN_RUNTIME_BASE_NPY_H_
 

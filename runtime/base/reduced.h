@@ -1,4 +1,4 @@
-// Values of the reduced element types (8-, 4- and 2-bit), and how files pack them.
+// Reduced element types have 8, 4 or 2 bits; files pack their values.
 #ifndef GRAPHRUN_RUNTIME_BASE_REDUCED_H_
 #define GRAPHRUN_RUNTIME_BASE_REDUCED_H_
 

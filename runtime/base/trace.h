@@ -1,4 +1,4 @@
-// The flight recorder: what each stream did last, recorded at all times.
+// The flight recorder keeps what each stream did last; it records at all times.
 #ifndef GRAPHRUN_RUNTIME_BASE_TRACE_H_
 #define GRAPHRUN_RUNTIME_BASE_TRACE_H_
 

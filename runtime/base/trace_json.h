@@ -1,4 +1,4 @@
-// Traces of all processes as one file for Perfetto or chrome://tracing.
+// Traces of all processes are written as one file for Perfetto or chrome://tracing.
 #ifndef GRAPHRUN_RUNTIME_BASE_TRACE_JSON_H_
 #define GRAPHRUN_RUNTIME_BASE_TRACE_JSON_H_
 

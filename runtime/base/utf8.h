@@ -1,4 +1,4 @@
-// Text as UTF-8.
+// These functions handle text as UTF-8.
 #ifndef GRAPHRUN_RUNTIME_BASE_UTF8_H_
 #define GRAPHRUN_RUNTIME_BASE_UTF8_H_
 

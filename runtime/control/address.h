@@ -1,4 +1,4 @@
-// Addresses of workers: "host:port", "[::1]:7070", "unix:/path".
+// Addresses of workers look like "host:port", "[::1]:7070", "unix:/path".
 #ifndef GRAPHRUN_RUNTIME_CONTROL_ADDRESS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_ADDRESS_H_
 

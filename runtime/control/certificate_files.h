@@ -1,4 +1,4 @@
-// Certificates by OpenSSL.
+// OpenSSL makes these certificates.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CERTIFICATE_FILES_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CERTIFICATE_FILES_H_
 

@@ -1,4 +1,4 @@
-// `graphrun certs DIR`: a certificate authority and one certificate a worker, for mutual TLS.
+// `graphrun certs DIR` makes a certificate authority and one certificate a worker, for mutual TLS.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CERTS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CERTS_H_
 

@@ -1,4 +1,4 @@
-// Starting a program so that it cannot outlive us.
+// A child process is a program that is started so that it cannot outlive us.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CHILD_PROCESS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CHILD_PROCESS_H_
 

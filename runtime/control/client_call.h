@@ -1,4 +1,5 @@
-// One gRPC call of a client: deadline, job id, cancellation, and errors that name the worker.
+// A client call is one gRPC call of a client: it has a deadline, job id, cancellation, and errors
+// that name the worker.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CLIENT_CALL_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CLIENT_CALL_H_
 

@@ -1,4 +1,4 @@
-// gRPC credentials from the rules of security.h.
+// gRPC credentials follow from the rules of security.h.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CREDENTIALS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CREDENTIALS_H_
 

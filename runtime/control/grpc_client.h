@@ -1,4 +1,4 @@
-// The client of the control plane over gRPC.
+// This client of the control plane speaks gRPC.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_GRPC_CLIENT_H_
 #define GRAPHRUN_RUNTIME_CONTROL_GRPC_CLIENT_H_
 

@@ -1,4 +1,4 @@
-// The server of a worker's control plane over gRPC.
+// This server of a worker's control plane speaks gRPC.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_GRPC_SERVICE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_GRPC_SERVICE_H_
 

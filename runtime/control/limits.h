@@ -1,4 +1,4 @@
-// Bounds and default times of the control plane. Each bound is enforced by both sides.
+// The control plane has these bounds and default times. Each bound is enforced by both sides.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_LIMITS_H_
 #define GRAPHRUN_RUNTIME_CONTROL_LIMITS_H_
 

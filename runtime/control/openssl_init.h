@@ -1,4 +1,4 @@
-// OpenSSL beside threads that outlive main().
+// OpenSSL is set up to live beside threads that outlive main().
 #ifndef GRAPHRUN_RUNTIME_CONTROL_OPENSSL_INIT_H_
 #define GRAPHRUN_RUNTIME_CONTROL_OPENSSL_INIT_H_
 

@@ -1,4 +1,4 @@
-// absl::Status <-> grpc::Status, with the first cause in the error details.
+// absl::Status becomes grpc::Status and back, with the first cause in the error details.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_STATUS_GRPC_H_
 #define GRAPHRUN_RUNTIME_CONTROL_STATUS_GRPC_H_
 

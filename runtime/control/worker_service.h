@@ -1,4 +1,4 @@
-// The server of a worker's control plane.
+// A worker service is the server of a worker's control plane.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_WORKER_SERVICE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_WORKER_SERVICE_H_
 

@@ -1,4 +1,4 @@
-// A thread for executors, asleep between steps.
+// An executor thread runs executors, and sleeps between steps.
 #ifndef GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_THREAD_H_
 #define GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_THREAD_H_
 

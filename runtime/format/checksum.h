@@ -1,4 +1,4 @@
-// The one checksum of files: XXH3-64. It finds damage; it is no protection against a forger.
+// All files have this one checksum: XXH3-64. It finds damage; it is no protection against a forger.
 #ifndef GRAPHRUN_RUNTIME_FORMAT_CHECKSUM_H_
 #define GRAPHRUN_RUNTIME_FORMAT_CHECKSUM_H_
 

@@ -1,4 +1,4 @@
-// model.fb: a graph and its weights in one file, mapped into memory.
+// model.fb holds a graph and its weights in one file, mapped into memory.
 //
 //   FileHeader (64 bytes) | FlatBuffer (Model) | zeros up to a page | weights, each aligned to 64
 #ifndef GRAPHRUN_RUNTIME_FORMAT_MODEL_FILE_H_

@@ -1,4 +1,4 @@
-// Measured times on disk: of operations by device, of transfers by link.
+// A cost profile keeps measured times on disk: of operations by device, of transfers by link.
 #ifndef GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
 #define GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
 

@@ -1,4 +1,4 @@
-// The stage of a failure, carried as a payload of absl::Status.
+// absl::Status carries the domain of a failure as a payload.
 #ifndef GRAPHRUN_RUNTIME_SESSION_ERROR_DOMAIN_H_
 #define GRAPHRUN_RUNTIME_SESSION_ERROR_DOMAIN_H_
 

@@ -1,4 +1,4 @@
-// The time of a transfer by its size, from what transfers took.
+// A fit gives the time of a transfer by its size, from what transfers took.
 #ifndef GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
 #define GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
 

@@ -1,4 +1,5 @@
-// Sleeping until something happened, without a lock and at no cost when nobody sleeps.
+// An event count lets threads sleep until something happened, without a lock and at no cost when
+// nobody sleeps.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_EVENT_COUNT_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_EVENT_COUNT_H_
 

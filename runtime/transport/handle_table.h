@@ -1,4 +1,5 @@
-// From the handle in a message to the edge, without a lock, safe against a concurrent close.
+// A handle table finds the edge for the handle in a message, without a lock, safe against a
+// concurrent close.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_HANDLE_TABLE_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_HANDLE_TABLE_H_
 

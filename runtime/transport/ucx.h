@@ -1,4 +1,4 @@
-// Tensors between processes and machines over UCX: shared memory, TCP, RDMA.
+// This transport carries tensors between processes and machines over UCX: shared memory, TCP, RDMA.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_UCX_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_UCX_H_
 

@@ -1,4 +1,4 @@
-// Setting UCX up the way GraphRun wants it. Internal to this folder.
+// This sets UCX up the way GraphRun wants it. Internal to this folder.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_UCX_CONTEXT_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_UCX_CONTEXT_H_
 

@@ -1,4 +1,4 @@
-// The devices of this process, each made once.
+// A device set makes each device of this process once.
 #ifndef GRAPHRUN_RUNTIME_WORKER_DEVICE_SET_H_
 #define GRAPHRUN_RUNTIME_WORKER_DEVICE_SET_H_
 

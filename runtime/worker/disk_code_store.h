@@ -1,4 +1,4 @@
-// Machine code of generated kernels on disk.
+// A disk code store keeps machine code of generated kernels on disk.
 #ifndef GRAPHRUN_RUNTIME_WORKER_DISK_CODE_STORE_H_
 #define GRAPHRUN_RUNTIME_WORKER_DISK_CODE_STORE_H_
 

@@ -1,4 +1,5 @@
-// From a partition of a plan to a program on a device: out of the disk cache, or compiled.
+// A program loader makes a device's program of a partition of a plan: it takes it out of the disk
+// cache, or compiles it.
 #ifndef GRAPHRUN_RUNTIME_WORKER_PROGRAM_LOADER_H_
 #define GRAPHRUN_RUNTIME_WORKER_PROGRAM_LOADER_H_
 

@@ -1,4 +1,4 @@
-// `graphrun worker`: a worker process.
+// `graphrun worker` runs a worker process.
 #ifndef GRAPHRUN_RUNTIME_WORKER_WORKER_MAIN_H_
 #define GRAPHRUN_RUNTIME_WORKER_WORKER_MAIN_H_
 

@@ -1,4 +1,4 @@
-// A worker's trace on its way to the coordinator.
+// A worker's trace is sent to the coordinator like this.
 #ifndef GRAPHRUN_RUNTIME_WORKER_WORKER_TRACE_H_
 #define GRAPHRUN_RUNTIME_WORKER_WORKER_TRACE_H_
 
