@@ -1,4 +1,4 @@
-// Constants of a graph from data, numbers and initialisers. Internal.
+// Constants of a graph are made from data, numbers and initialisers. Internal.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 

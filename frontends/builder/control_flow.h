@@ -1,4 +1,4 @@
-// Branches and loops. Public.
+// These functions build branches and loops. Public.
 //
 // A body is a function that is called once, while the graph is written, and makes the operations
 // that run once, never or again and again. It may use all tensors around it. What it makes is used

@@ -1,4 +1,4 @@
-// A graph under construction. Public.
+// A Graph is a graph under construction. Public.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_GRAPH_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_H_
 

@@ -1,4 +1,4 @@
-// GraphRun's C++ API for building graphs: include this one.
+// This is GraphRun's C++ API for building graphs: include this one.
 //
 //     #include "frontends/builder/graph_builder.h"
 //     using namespace graphrun::builder;

@@ -1,4 +1,4 @@
-// Positions: computing them, reading and writing by them, ordering elements. Public.
+// These functions compute positions, read and write by them, and order elements. Public.
 //
 // Axes may count from the end (-1 is the last), and so may indices.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_INDEX_OPS_H_

@@ -1,4 +1,4 @@
-// First values of weights. Public.
+// Initialisers give weights their first values. Public.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_INITIALIZER_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_INITIALIZER_H_
 

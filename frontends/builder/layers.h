@@ -1,5 +1,5 @@
-// Layers: operations with their weights. Public. The weights of layer "head" are "head/weight" and
-// "head/bias". Input dims that size a weight must be static.
+// Layers are operations with their weights. Public. The weights of layer "head" are "head/weight"
+// and "head/bias". Input dims that size a weight must be static.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_
 

@@ -1,4 +1,5 @@
-// One call of a builder function on its way to an operation. Internal; needs no MLIR header.
+// An OpCall is one call of a builder function on its way to an operation. Internal; needs no MLIR
+// header.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_OP_CALL_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_OP_CALL_H_
 

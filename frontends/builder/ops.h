@@ -1,4 +1,4 @@
-// The operations of the gr dialect as functions of tensors. Public.
+// These functions of tensors are the operations of the gr dialect. Public.
 //
 // Element-wise operations broadcast as in NumPy. Axes may count from the end (-1 is the last).
 // Every function takes a name as its last argument: `relu(x, "act")`.

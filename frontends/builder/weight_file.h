@@ -1,4 +1,4 @@
-// Trained weights in a file. Public.
+// A weight file has trained weights. Public.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_WEIGHT_FILE_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_WEIGHT_FILE_H_
 

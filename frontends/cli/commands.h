@@ -1,5 +1,5 @@
-// The commands of graphrun. Each parses its own arguments (argv[0] is its name) and returns an
-// ExitCode.
+// These functions are the commands of graphrun. Each parses its own arguments (argv[0] is its name)
+// and returns an ExitCode.
 #ifndef GRAPHRUN_FRONTENDS_CLI_COMMANDS_H_
 #define GRAPHRUN_FRONTENDS_CLI_COMMANDS_H_
 

@@ -1,4 +1,4 @@
-// An explanation as one page for a browser.
+// This writes an explanation as one page for a browser.
 #ifndef GRAPHRUN_FRONTENDS_CLI_EXPLAIN_PAGE_H_
 #define GRAPHRUN_FRONTENDS_CLI_EXPLAIN_PAGE_H_
 

@@ -1,4 +1,4 @@
-// The planner's explanation for people.
+// This writes the planner's explanation for people.
 #ifndef GRAPHRUN_FRONTENDS_CLI_EXPLAIN_TEXT_H_
 #define GRAPHRUN_FRONTENDS_CLI_EXPLAIN_TEXT_H_
 

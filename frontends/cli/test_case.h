@@ -1,4 +1,4 @@
-// A test case in ONNX's form: model.onnx, test_data_set_N/{input,output}_M.pb, data.json.
+// A test case has ONNX's form: model.onnx, test_data_set_N/{input,output}_M.pb, data.json.
 #ifndef GRAPHRUN_FRONTENDS_CLI_TEST_CASE_H_
 #define GRAPHRUN_FRONTENDS_CLI_TEST_CASE_H_
 

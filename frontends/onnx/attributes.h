@@ -1,4 +1,4 @@
-// Typed access to the attributes of an ONNX node.
+// These functions give typed access to the attributes of an ONNX node.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_ATTRIBUTES_H_
 #define GRAPHRUN_FRONTENDS_ONNX_ATTRIBUTES_H_
 

@@ -1,4 +1,4 @@
-// Types of a graph's inputs and outputs, and the symbols of dynamic dims.
+// Types of a graph's inputs and outputs are read here, with the symbols of dynamic dims.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_GRAPH_TYPES_H_
 #define GRAPHRUN_FRONTENDS_ONNX_GRAPH_TYPES_H_
 

@@ -1,4 +1,4 @@
-// Reading the ONNX message of a file.
+// This reads the ONNX message of a file.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_MODEL_FILE_H_
 #define GRAPHRUN_FRONTENDS_ONNX_MODEL_FILE_H_
 

@@ -1,4 +1,4 @@
-// ONNX element types, tensor types and tensor data.
+// ONNX element types, tensor types and tensor data are converted here.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_TENSORS_H_
 #define GRAPHRUN_FRONTENDS_ONNX_TENSORS_H_
 

@@ -1,4 +1,5 @@
-// Products of 8-bit integers with zero points, in the form that kernels multiply fast: u8 by i8.
+// Products of 8-bit integers with zero points are built in the form that kernels multiply fast: u8
+// by i8.
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OPERATORS_QUANTIZED_PRODUCTS_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OPERATORS_QUANTIZED_PRODUCTS_H_
 

@@ -1,4 +1,4 @@
-// GraphRun's C++ API for building graphs: link GraphRun::compiler.
+// This is GraphRun's C++ API for building graphs: link GraphRun::compiler.
 //
 //     #include <graphrun/graph.h>
 //

@@ -1,4 +1,4 @@
-// GraphRun's C++ API for running models: link GraphRun::graphrun.
+// This is GraphRun's C++ API for running models: link GraphRun::graphrun.
 //
 //     #include <graphrun/session.h>
 //
