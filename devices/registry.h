@@ -1,4 +1,4 @@
-// The kinds of devices of a build, a row each.
+// The registry has the kinds of devices of a build, a row each.
 #ifndef GRAPHRUN_DEVICES_REGISTRY_H_
 #define GRAPHRUN_DEVICES_REGISTRY_H_
 

@@ -1,4 +1,4 @@
-// Math functions of f64 in terms of arithmetic, for devices without a math library.
+// These patterns express math functions of f64 by arithmetic, for devices without a math library.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_DOUBLE_FORMS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_DOUBLE_FORMS_H_
 

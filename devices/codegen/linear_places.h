@@ -1,4 +1,4 @@
-// Places in memory as sums over loops: how to be rid of the divisions in them.
+// Places in memory are sums over loops here, so that the divisions in them go.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_LINEAR_PLACES_H_
 #define GRAPHRUN_DEVICES_CODEGEN_LINEAR_PLACES_H_
 

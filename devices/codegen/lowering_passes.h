@@ -1,4 +1,4 @@
-// From loops over scalars and vectors to the LLVM dialect.
+// These passes lower loops over scalars and vectors to the LLVM dialect.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_LOWERING_PASSES_H_
 #define GRAPHRUN_DEVICES_CODEGEN_LOWERING_PASSES_H_
 

@@ -1,4 +1,4 @@
-// Math functions of f32 in terms of arithmetic.
+// These patterns express math functions of f32 by arithmetic.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_MATH_FORMS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_MATH_FORMS_H_
 

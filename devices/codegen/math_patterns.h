@@ -1,4 +1,4 @@
-// Patterns that put expressions for operations of the math dialect.
+// These patterns put expressions in the place of operations of the math dialect.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_MATH_PATTERNS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_MATH_PATTERNS_H_
 

@@ -1,4 +1,4 @@
-// Element-wise gr operations as arith and math operations on scalars or vectors.
+// The emitter builds element-wise gr operations as arith and math operations on scalars or vectors.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_SCALAR_EMITTER_H_
 #define GRAPHRUN_DEVICES_CODEGEN_SCALAR_EMITTER_H_
 

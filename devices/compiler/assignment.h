@@ -1,4 +1,4 @@
-// Choosing one alternative a node where neighbours' choices cost together.
+// An assignment chooses one alternative a node where neighbours' choices cost together.
 #ifndef GRAPHRUN_DEVICES_COMPILER_ASSIGNMENT_H_
 #define GRAPHRUN_DEVICES_COMPILER_ASSIGNMENT_H_
 

@@ -1,4 +1,4 @@
-// MLIR attributes and types as the executable's plain data.
+// MLIR attributes and types become the executable's plain data here.
 #ifndef GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_
 #define GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_
 

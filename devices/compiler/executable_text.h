@@ -1,4 +1,4 @@
-// An executable as text, for tests and for people.
+// An executable is printed as text, for tests and for people.
 #ifndef GRAPHRUN_DEVICES_COMPILER_EXECUTABLE_TEXT_H_
 #define GRAPHRUN_DEVICES_COMPILER_EXECUTABLE_TEXT_H_
 

@@ -1,4 +1,4 @@
-// From operations to steps of the kernel list.
+// Operations become steps of the kernel list here.
 #ifndef GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_
 #define GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_
 

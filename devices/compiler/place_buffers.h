@@ -1,4 +1,5 @@
-// Static memory of an executable: lifetimes of the arena's buffers and their offsets.
+// The static memory of an executable is planned here: lifetimes of the arena's buffers and their
+// offsets.
 #ifndef GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
 #define GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
 

@@ -1,4 +1,4 @@
-// The record of the kind "cpu".
+// This declares the record of the kind "cpu".
 #ifndef GRAPHRUN_DEVICES_CPU_CPU_KIND_H_
 #define GRAPHRUN_DEVICES_CPU_CPU_KIND_H_
 

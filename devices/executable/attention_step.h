@@ -1,4 +1,4 @@
-// A gr.attention step, its operands seen through views or not.
+// An attention step is read here, its operands seen through views or not.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_ATTENTION_STEP_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_ATTENTION_STEP_H_
 

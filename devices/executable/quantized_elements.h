@@ -1,4 +1,4 @@
-// Stored elements of 8-bit floating-point types on their way into a device's memory.
+// Stored elements of 8-bit floating-point types are converted on their way into a device's memory.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_QUANTIZED_ELEMENTS_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_QUANTIZED_ELEMENTS_H_
 

@@ -1,4 +1,4 @@
-// The sliding window of convolutions and pools, its padding resolved.
+// A window is the sliding window of convolutions and pools, with its padding resolved.
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_WINDOW_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_WINDOW_H_
 

@@ -1,5 +1,5 @@
-// Activations of f64, made of the C library's exp, expm1 and log1p. T is what they are computed in:
-// see README.md. Errors are in devices/cpu/FUNCTIONS.md.
+// These activations of f64 are made of the C library's exp, expm1 and log1p. T is what they are
+// computed in: see README.md. Errors are in devices/cpu/FUNCTIONS.md.
 #ifndef GRAPHRUN_DEVICES_FUNCTIONS_DOUBLE_FUNCTIONS_H_
 #define GRAPHRUN_DEVICES_FUNCTIONS_DOUBLE_FUNCTIONS_H_
 

@@ -1,4 +1,4 @@
-// The record of the kind "null".
+// This declares the record of the kind "null".
 #ifndef GRAPHRUN_DEVICES_NULL_NULL_KIND_H_
 #define GRAPHRUN_DEVICES_NULL_NULL_KIND_H_
 

@@ -1,4 +1,4 @@
-// Generated machine code, loaded from memory.
+// A code image is generated machine code, loaded from memory.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_CODE_IMAGE_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_CODE_IMAGE_H_
 

@@ -1,4 +1,4 @@
-// Memory of a CPU device.
+// A CPU device allocates its memory here.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_CPU_MEMORY_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_CPU_MEMORY_H_
 

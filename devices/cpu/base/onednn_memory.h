@@ -1,5 +1,5 @@
-// Between plain descriptions and oneDNN's, and from its exceptions to statuses. Internal to
-// devices/cpu.
+// Plain descriptions are translated to oneDNN's and back, and its exceptions to statuses. Internal
+// to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_ONEDNN_MEMORY_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_ONEDNN_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// Layouts of generated kernels: dense, or as convolutions leave their results.
+// Generated kernels have dense layouts, or those in which convolutions leave their results.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 

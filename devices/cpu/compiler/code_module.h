@@ -1,4 +1,5 @@
-// Generated kernels of one executable: from loop nests to an ELF shared object in memory.
+// A code module makes an ELF shared object in memory of the loop nests of an executable's generated
+// kernels.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CODE_MODULE_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CODE_MODULE_H_
 

@@ -1,4 +1,5 @@
-// One loop nest for a group of element-wise, broadcast and small movement operations.
+// A map kernel is one loop nest for a group of element-wise, broadcast and small movement
+// operations.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_
 

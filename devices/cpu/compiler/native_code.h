@@ -1,4 +1,4 @@
-// LLVM dialect to machine code of this CPU, linked as a shared object.
+// The LLVM dialect becomes machine code of this CPU, linked as a shared object.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_NATIVE_CODE_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_NATIVE_CODE_H_
 

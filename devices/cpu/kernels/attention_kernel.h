@@ -1,5 +1,5 @@
-// Attention without a matrix of scores in memory: blocks of query rows, whose scores stay in the
-// cache. Internal to devices/cpu.
+// This kernel computes attention without a matrix of scores in memory: it takes blocks of query
+// rows, whose scores stay in the cache. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_ATTENTION_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_ATTENTION_KERNEL_H_
 

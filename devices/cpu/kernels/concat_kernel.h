@@ -1,4 +1,4 @@
-// gr.concat by copying rows. Internal to devices/cpu.
+// This kernel computes gr.concat by copying rows. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_CONCAT_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_CONCAT_KERNEL_H_
 

@@ -1,4 +1,4 @@
-// gr.deform_conv of f32 as a matrix product. Internal to devices/cpu.
+// This kernel computes gr.deform_conv of f32 as a matrix product. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_DEFORM_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_DEFORM_KERNEL_H_
 

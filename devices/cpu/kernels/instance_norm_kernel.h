@@ -1,4 +1,4 @@
-// gr.instance_norm of f32. Internal to devices/cpu.
+// This kernel computes gr.instance_norm of f32. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_INSTANCE_NORM_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_INSTANCE_NORM_KERNEL_H_
 

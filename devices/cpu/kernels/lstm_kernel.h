@@ -1,4 +1,5 @@
-// gr.recurrent of f32: the LSTM with its usual activations. Internal to devices/cpu.
+// This kernel computes gr.recurrent of f32: the LSTM with its usual activations. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_LSTM_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_LSTM_KERNEL_H_
 

@@ -1,4 +1,4 @@
-// Padding with a value, row by row. Internal to devices/cpu.
+// This kernel pads with a value, row by row. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PAD_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PAD_KERNEL_H_
 

@@ -1,4 +1,5 @@
-// Transposed convolutions as products with panels of the filter. Internal to devices/cpu.
+// This kernel computes transposed convolutions as products with panels of the filter. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PANEL_DECONV_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PANEL_DECONV_KERNEL_H_
 

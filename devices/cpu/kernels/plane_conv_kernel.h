@@ -1,4 +1,4 @@
-// Convolutions in groups over planes, one a channel. Internal to devices/cpu.
+// This kernel computes convolutions in groups over planes, one a channel. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_CONV_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_CONV_KERNEL_H_
 

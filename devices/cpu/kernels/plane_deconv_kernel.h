@@ -1,4 +1,4 @@
-// Transposed convolutions over planes, one a channel. Internal to devices/cpu.
+// This kernel computes transposed convolutions over planes, one a channel. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_DECONV_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_DECONV_KERNEL_H_
 

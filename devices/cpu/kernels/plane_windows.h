@@ -1,4 +1,4 @@
-// Sums of windows over one plane: depthwise convolutions. Internal to devices/cpu.
+// Depthwise convolutions are sums of windows over one plane. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_WINDOWS_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_PLANE_WINDOWS_H_
 

@@ -1,4 +1,4 @@
-// gr.reduce of f32 over any axes. Internal to devices/cpu.
+// This kernel computes gr.reduce of f32 over any axes. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_REDUCE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_REDUCE_KERNEL_H_
 

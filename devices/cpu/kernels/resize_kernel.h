@@ -1,4 +1,4 @@
-// gr.resize of f32, row by row. Internal to devices/cpu.
+// This kernel computes gr.resize of f32, row by row. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_RESIZE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_RESIZE_KERNEL_H_
 

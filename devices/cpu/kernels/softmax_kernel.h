@@ -1,4 +1,5 @@
-// gr.softmax of f32 and bf16 along elements that follow each other. Internal to devices/cpu.
+// This kernel computes gr.softmax of f32 and bf16 along elements that follow each other. Internal
+// to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_SOFTMAX_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_SOFTMAX_KERNEL_H_
 

@@ -1,4 +1,4 @@
-// Softmax of rows. Internal to devices/cpu.
+// These functions compute softmax of rows. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_SOFTMAX_ROWS_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_SOFTMAX_ROWS_H_
 

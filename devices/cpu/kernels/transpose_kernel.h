@@ -1,5 +1,5 @@
-// Reorders and gr.transpose that move the dim whose elements follow each other. Internal to
-// devices/cpu.
+// This kernel computes reorders and gr.transpose that move the dim whose elements follow each
+// other. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_TRANSPOSE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_TRANSPOSE_KERNEL_H_
 

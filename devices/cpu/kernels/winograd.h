@@ -1,5 +1,5 @@
-// Convolutions of f32 with 3 x 3 filters, stride 1, by Winograd's minimal filtering. Internal to
-// devices/cpu.
+// These functions compute convolutions of f32 with 3 x 3 filters, stride 1, by Winograd's minimal
+// filtering. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_H_
 

@@ -1,4 +1,4 @@
-// gr.conv of f32 by Winograd's minimal filtering. Internal to devices/cpu.
+// This kernel computes gr.conv of f32 by Winograd's minimal filtering. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_KERNEL_H_
 

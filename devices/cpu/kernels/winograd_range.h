@@ -1,4 +1,4 @@
-// The range of the elements that a Winograd convolution transforms together. Internal to
+// The range is that of the elements that a Winograd convolution transforms together. Internal to
 // devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_RANGE_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_WINOGRAD_RANGE_H_

@@ -1,5 +1,5 @@
-// The plans of oneDNN's kernels, for the kernel list. Each declines (Unimplemented) what the
-// library does not do exactly as the operation is defined. Internal to devices/cpu.
+// The kernel list takes the plans of oneDNN's kernels from here. Each declines (Unimplemented) what
+// the library does not do exactly as the operation is defined. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_KERNELS_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_KERNELS_H_
 

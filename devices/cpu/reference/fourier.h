@@ -1,4 +1,4 @@
-// The discrete Fourier transform of any length. Internal to devices/cpu.
+// These functions compute the discrete Fourier transform of any length. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_FOURIER_H_
 #define GRAPHRUN_DEVICES_CPU_REFERENCE_FOURIER_H_
 

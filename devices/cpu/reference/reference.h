@@ -1,4 +1,4 @@
-// Reference kernels: one for every gr operation and element type, on dense row-major tensors.
+// There is a reference kernel for every gr operation and element type, on dense row-major tensors.
 #ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_H_
 #define GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_H_
 

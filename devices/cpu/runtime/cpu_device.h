@@ -1,4 +1,4 @@
-// The CPU as a device: some logical CPUs of this machine.
+// A CPU device is some logical CPUs of this machine.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_CPU_DEVICE_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_CPU_DEVICE_H_
 

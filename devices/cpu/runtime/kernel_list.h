@@ -1,4 +1,4 @@
-// The kernels of a CPU device: one ordered list. Asked by the compiler, by explain and by the
+// The kernels of a CPU device form one ordered list. Asked by the compiler, by explain and by the
 // loader.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_KERNEL_LIST_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_KERNEL_LIST_H_

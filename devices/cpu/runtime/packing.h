@@ -1,4 +1,5 @@
-// Weights and constants on their way into the layout that kernels expect. Internal to devices/cpu.
+// Packing brings weights and constants into the layout that kernels expect. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_PACKING_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_PACKING_H_
 

@@ -1,4 +1,5 @@
-// Rows of bf16 to and from f32, vectorised for the machine. Internal to devices/cpu.
+// These functions convert rows of bf16 to and from f32, vectorised for the machine. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_VECTORS_BFLOAT16_ROWS_H_
 #define GRAPHRUN_DEVICES_CPU_VECTORS_BFLOAT16_ROWS_H_
 

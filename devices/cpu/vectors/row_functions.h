@@ -1,5 +1,5 @@
-// The functions of devices/functions over rows of f32, compiled for the machine's vectors. Internal
-// to devices/cpu.
+// These are the functions of devices/functions over rows of f32, compiled for the machine's
+// vectors. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_VECTORS_ROW_FUNCTIONS_H_
 #define GRAPHRUN_DEVICES_CPU_VECTORS_ROW_FUNCTIONS_H_
 

@@ -1,5 +1,5 @@
-// Matrices transposed in squares that stay in registers. Internal to devices/cpu; for loops inside
-// runWide.
+// Matrices are transposed in squares that stay in registers. Internal to devices/cpu; for loops
+// inside runWide.
 #ifndef GRAPHRUN_DEVICES_CPU_VECTORS_TRANSPOSE_TILES_H_
 #define GRAPHRUN_DEVICES_CPU_VECTORS_TRANSPOSE_TILES_H_
 
