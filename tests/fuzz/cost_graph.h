@@ -1,4 +1,4 @@
-// What both fuzz targets of cost graphs do with a file.
+// Both fuzz targets of cost graphs do this with a file.
 #ifndef GRAPHRUN_TESTS_FUZZ_COST_GRAPH_H_
 #define GRAPHRUN_TESTS_FUZZ_COST_GRAPH_H_
 

@@ -345,6 +345,12 @@ class Vocabulary(unittest.TestCase):
         self.assertEqual([(number, word) for number, word, _ in found], [(1, "Piece"), (3, "CostBook")])
         self.assertEqual(list(vocabulary.uses("runtime/w.h", "struct Piece {};\n")), [])
 
+    def testCommentsThatAreNoSentences(self):
+        text = ("// What a plan is.\n#include <a>\n/// Of a plan.\nint a();\n/// Returns\n/// What it has.\nint b();\n"
+                "// Of an inside.\nint x;\n  /// Whether it is.\nbool c();\n/// Whatever.\n")
+        self.assertEqual(list(vocabulary.fragments("ir/p.h", text)), [(1, "What"), (3, "Of"), (10, "Whether")])
+        self.assertEqual(list(vocabulary.fragments("bench/p.cpp", text)), [])
+
 
 class Figures(unittest.TestCase):
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Keeps words out that have given way to the field's; GLOSSARY.md says what the standing ones mean.
 
-OLD has each word, a regular expression over identifiers, and the one that took its place. Prints one
-line a use; exit code 1 if there is any.
+OLD has each word, a regular expression over identifiers, and the one that took its place. Comments that
+document a file or a declaration are sentences: none begins with "What", "Of" or "Whether". Prints one line
+a use; exit code 1 if there is any.
 """
 
 import argparse
@@ -37,6 +38,23 @@ OLD = [
     ("devices/", r"handOver|canHandOver", "transferDirectly, canTransferDirectly"),
 ]
 
+# What documents a file or a declaration, and is no sentence.
+FRAGMENT = re.compile(r"\s*(///?) (What|Of|Whether)\b")
+SENTENCES_IN = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/")
+SENTENCES_NOT_YET_IN = ("devices/cuda/",)
+
+
+def fragments(path, text):
+    """(line number, first word) of each such comment of `text`; comments inside of functions may be short."""
+    if not path.startswith(SENTENCES_IN) or path.startswith(SENTENCES_NOT_YET_IN):
+        return
+    isComment = False
+    for number, line in enumerate(text.split("\n"), 1):
+        match = FRAGMENT.match(line)
+        if match and not isComment and (number == 1 or match.group(1) == "///"):
+            yield number, match.group(2)
+        isComment = line.lstrip().startswith("//")
+
 
 def uses(path, text):
     """(line number, word, what took its place) of each old word in `text`."""
@@ -53,8 +71,11 @@ def problems(root, files):
         if not path.endswith(CODE) or path.startswith(EXCEPT):
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
-            found += [f"{path}:{number}: '{word}' is called {new} (GLOSSARY.md)"
-                      for number, word, new in uses(path, file.read())]
+            text = file.read()
+        found += [f"{path}:{number}: '{word}' is called {new} (GLOSSARY.md)"
+                  for number, word, new in uses(path, text)]
+        found += [f"{path}:{number}: a comment that begins with '{word}'; expected a sentence with subject and verb"
+                  for number, word in fragments(path, text)]
     return found
 
 
