@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev bench: measures what the README claims, each beside its reference in the same run.
+"""./dev bench: measures times and memory, each beside its reference in the same run.
 
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
 bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Elementwise: chains

@@ -56,7 +56,7 @@ def measure(root, files):
     rows = [("files in a folder", count, folder) for folder, count in folderSizes(files).most_common()]
     rows += sorted((("lines of a file", text.count("\n"), path) for path, text in product.items()), reverse=True)
     rows += sorted((("words of a README", len(text.split()), path) for path, text in texts.items()
-                    if path.endswith("/README.md")), reverse=True)
+                    if os.path.basename(path) == "README.md"), reverse=True)
     members = [("private members of a class", count, f"{path}: {name}") for path, text in product.items()
                for name, count in privateMembers(text)]
     rows += sorted(members, reverse=True)
