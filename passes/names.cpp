@@ -80,8 +80,8 @@ bool isFolded(mlir::func::FuncOp func, const std::string& glob) {
 
 std::string foldedText(const std::string& glob) {
   return "nothing of '" + glob +
-         "' is left to run when the model has been simplified: it is a constant, or what other "
-         "nodes do by themselves, and has no device";
+         "' runs after the model has been simplified: it is a constant or a part of other nodes, "
+         "and has no device";
 }
 
 void noteFolded(mlir::func::FuncOp func, const llvm::StringSet<>& names) {

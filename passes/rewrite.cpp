@@ -97,7 +97,7 @@ mlir::LogicalResult rewriteGreedily(mlir::func::FuncOp func,
     config.listener = &keeper;
   }
   if (mlir::failed(mlir::applyPatternsAndFoldGreedily(func, patterns, config))) {
-    return func.emitError() << what << " does not come to an end";
+    return func.emitError() << what << " does not terminate";
   }
   return mlir::success();
 }

@@ -53,17 +53,16 @@ void addOptions(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.model, "A .fb or .onnx file")->required();
   options.place.add(app);
   options.feed.add(app);
-  addOutputFile(app, "--trace", options.trace, "Writes what ran last, for Perfetto");
-  addCount(app, "--warmup", options.warmup, "Runs before those that count (3)", 0, kMostRuns);
-  addCount(app, "--iterations", options.iterations, "Runs that count; 0: by --duration (0)", 0,
-           kMostRuns);
+  addOutputFile(app, "--trace", options.trace, "Writes a trace of the last runs, for Perfetto");
+  addCount(app, "--warmup", options.warmup, "Warm-up runs, which do not count (3)", 0, kMostRuns);
+  addCount(app, "--iterations", options.iterations,
+           "Measured runs; 0: as many as --duration allows (0)", 0, kMostRuns);
   addTime(app, "--duration", options.duration, "Time to measure: 500ms, 3s (3s)",
           {.least = std::chrono::microseconds(1)});
-  addCount(
-      app, "--concurrency", options.concurrency,
-      "Callers side by side; their runs queue, but on several workers each begins with the next "
-      "while others are not done (1)",
-      1, kMostCallers);
+  addCount(app, "--concurrency", options.concurrency,
+           "Concurrent callers; their runs queue, but on several workers a run begins while others "
+           "are not done (1)",
+           1, kMostCallers);
   options.peer.add(app);
   Tolerance& allowed = options.tolerance;
   addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "of --compare-to: ");

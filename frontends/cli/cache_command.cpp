@@ -140,8 +140,7 @@ absl::Status clearParts(const std::string& cache, const std::vector<std::string>
 }  // namespace
 
 int cacheCommand(int argc, char** argv) {
-  CLI::App app("Shows or removes what is kept on disk. Nothing is lost but time.",
-               "graphrun cache");
+  CLI::App app("Shows or clears the cache on disk. Clearing costs only time.", "graphrun cache");
   std::string action;
   std::vector<std::string> parts;
   bool json = false;
@@ -149,10 +148,11 @@ int cacheCommand(int argc, char** argv) {
   for (const Part& part : kParts) {
     names.emplace_back(part.folder);
   }
-  addChoice(app, "ACTION", action, "list: what there is; clear: removes it", {"list", "clear"})
+  addChoice(app, "ACTION", action, "list shows the entries, clear removes them", {"list", "clear"})
       ->required();
   addChoices(app, "PART", parts,
-             absl::StrCat("What to clear; default: all of ", absl::StrJoin(names, ", ")), names);
+             absl::StrCat("Kind of entries to clear; default: all of ", absl::StrJoin(names, ", ")),
+             names);
   app.add_flag("--json", json, "Prints JSON (list)");
   return parseAndRun(app, argc, argv, [&]() -> int {
     const std::string cache = runtime::defaultCacheDirectory();

@@ -74,8 +74,7 @@ absl::Status fileError(const absl::Status& status) {
 
 void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget) {
   addTime(app, "--plan-budget", budget,
-          "Time that the search for a placement may take: 200ms, 2s; default: as much as it sees "
-          "fit");
+          "Time limit of the search for a placement: 200ms, 2s; default: the search decides");
 }
 
 void PlaceOptions::add(CLI::App& app) {
@@ -83,44 +82,44 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--placement", placement,
                  "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), "
                  "on:DEVICE (all that it can run, the rest elsewhere), or a placement file (JSON)");
-  addChoice(app, "--objective", objective,
-            "What the placement is to be best at: latency, the time of one step; throughput, the "
-            "number of steps a second when several callers have one in flight each, which takes "
-            "memory for as many (latency)",
-            {"latency", "throughput"});
+  addChoice(
+      app, "--objective", objective,
+      "Objective of the placement: latency, the time of one step; throughput, the steps per second "
+      "when each of several callers has one in flight, which takes memory for each (latency)",
+      {"latency", "throughput"});
   app.add_option("--from", from,
-                 "A placement file to begin with, of a model or cluster that was a little "
-                 "different: takes a fraction of the time");
+                 "Placement file to start the search from, of a slightly different model or "
+                 "cluster: takes a fraction of the time");
   addPlanBudget(app, planBudget);
-  app.add_option(
-      "--pin", pins,
-      "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
-      "its device or layer gpu0: '@gpu0=node1/cpu:0'");
+  app.add_option("--pin", pins,
+                 "Pins nodes to a device: 'encoder/*=node1/cpu:0'; '@gpu0=node1/cpu:0' pins the "
+                 "nodes that the model has on its device or layer gpu0");
   app.add_option("--forbid", forbids, "Keeps nodes off devices: 'embed*=node1/cuda:*'");
-  app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
+  app.add_option("--memory-limit", memoryLimits, "Memory limit of a device: node0/cpu:0=2GiB");
   addCount(app, "--threads", threads, "Threads of a kernel; 0: as many as allowed (0)", 0,
            kMostThreads);
-  app.add_option("--split", split,
-                 "Into how many parts the cores of a CPU may be split for branches that run side "
-                 "by side: auto (where measured times promise a gain), never, 2, 4, … (auto)");
-  addTime(app, "--timeout", timeout,
-          "Time that one run may take, and that workers may take to join: 500ms, 30s",
+  app.add_option(
+      "--split", split,
+      "Splits the cores of a CPU into parts for branches that run in parallel: auto (where "
+      "measured times promise a gain), never, or a number of parts: 2, 4, … (auto)");
+  addTime(app, "--timeout", timeout, "Time limit of a run, and of workers to join: 500ms, 30s",
           {.most = std::chrono::hours(7 * 24)});
   addTime(app, "--tune-budget", tuneBudget,
-          "Time that a second run may spend on measuring kernels; 0: never (5s)",
+          "Time that the second run may spend on measuring kernels; 0: none (5s)",
           {.most = std::chrono::hours(1)});
   app.add_flag("--exact", exact,
                "Excludes algorithms that round more than the operations (Winograd)");
-  app.add_flag("--deterministic", deterministic,
-               "As --exact, and kernels are not chosen by measurement: equal runs, equal bits");
+  app.add_flag(
+      "--deterministic", deterministic,
+      "Like --exact, and kernels are not chosen by measurement: equal runs give equal bits");
   addChoice(app, "--precision", precision,
-            "f32: as the model says; tf32: GPUs may round the factors of products of f32 to 11 "
-            "bits, CPUs compute f32; bf16: products and what lies between them, half as many "
-            "bits; the outputs' deviation is reported (f32)",
+            "f32: as the model says; tf32: GPUs may round the factors of f32 products to 11 bits, "
+            "CPUs compute in f32; bf16: products and the values between them have half as many "
+            "bits, and the outputs' deviation is reported (f32)",
             {"f32", "tf32", "bf16"});
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
   app.add_flag("--no-learn", noLearn,
-               "Keeps nothing of what runs take; what is known from before still counts");
+               "Does not record the times of runs; recorded ones still count");
 }
 
 absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
@@ -132,7 +131,7 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.from = from;
   session.planBudget = planBudget;
   if (!from.empty() && placement != "auto") {
-    return usageError("--from goes with --placement auto, which it is faster than");
+    return usageError("--from goes with --placement auto; remove one of them");
   }
   session.threads = threads;
   GR_ASSIGN_OR_RETURN(session.split, parseSplit(split));
@@ -217,8 +216,8 @@ struct Verbosity {
   bool quiet = false;
 
   void add(CLI::App& app) {
-    app.add_flag("-v,--verbose", more, "Tells more of what happens; -vv: for debugging");
-    app.add_flag("-q,--quiet", quiet, "Tells errors alone, and no progress");
+    app.add_flag("-v,--verbose", more, "Logs more of what happens; -vv: for debugging");
+    app.add_flag("-q,--quiet", quiet, "Reports errors only, and no progress");
   }
   void apply() const {
     runtime::setLogThreshold(quiet      ? runtime::LogLevel::kError

@@ -37,20 +37,17 @@ struct ExplainArguments {
   void add(CLI::App& app) {
     model.add(app);
     output.add(app);
-    app.add_option(
-        "--add", whatIf.addedDevices,
-        "A device that is only thought of: node2:cuda, node2:cpu=48GiB; with a worker of a "
-        "new name on a machine of its own");
+    app.add_option("--add", whatIf.addedDevices,
+                   "Adds a hypothetical device:  node2:cuda, node2:cpu=48GiB; with a worker of a "
+                   "new name on a machine of its own");
     app.add_option(
         "--link", whatIf.changedLinks,
-        "Other links, only thought of: 100Gbps between all workers, node0,node1=12GB/s,3us");
-    costsOption =
-        addOutputFile(
-            app, "--costs", costs,
-            "Tells what runs have taught of the devices and links: how much, how sure and "
-            "how old it is; with a file: writes the model's cost graph on this cluster "
-            "there, as `graphrun place` reads it")
-            ->expected(0, 1);
+        "Changes links hypothetically:  100Gbps between all workers, node0,node1=12GB/s,3us");
+    costsOption = addOutputFile(app, "--costs", costs,
+                                "Shows the measured costs of the devices and links: how many, how "
+                                "certain and how old they are; with a file: writes the model's "
+                                "cost graph on this cluster there, as `graphrun place` reads it")
+                      ->expected(0, 1);
     app.add_option("--write-onnx", onnx,
                    "Writes the ONNX model with its placement, as Netron shows it and explain and "
                    "run read it: placed.onnx");
@@ -82,10 +79,10 @@ std::string ageOf(uint64_t seconds) {
 /// Returns what runs have taught, a line a device or link.
 std::string learnedText(const std::vector<runtime::LearnedCosts>& all) {
   std::string text =
-      all.empty() ? "learned: nothing yet; runs and doctor --calibrate teach\n" : "learned:\n";
+      all.empty() ? "learned: nothing yet; runs and `graphrun doctor --calibrate` measure costs\n"
+                  : "learned:\n";
   for (const runtime::LearnedCosts& costs : all) {
-    absl::StrAppendFormat(&text,
-                          "  %s: %d %s, of %d to %d runs each, typically %.0f %% apart, %s\n",
+    absl::StrAppendFormat(&text, "  %s: %d %s, %d to %d runs each, typical spread %.0f %%, %s\n",
                           costs.what, costs.count, costs.entries, costs.fewestRuns, costs.mostRuns,
                           100 * costs.spread, ageOf(costs.updatedSeconds));
   }

@@ -30,8 +30,8 @@ absl::StatusOr<std::string> placementFile(const std::string& explanation) {
 
 void ExplainOutput::add(CLI::App& app) {
   app.add_option("--op", ops,
-                 "Tells why an operation is where it is, and what the step would be on each other "
-                 "device: its name, or a pattern as in 'encoder/*'");
+                 "Explains why an operation is where it is, and how long the step would be with it "
+                 "on each other device: its name, or a pattern as in 'encoder/*'");
   CLI::Option* page = addOutputFile(
       app, "--html", html,
       "Writes a page with the timeline, memory, the graph and the critical path, for any "
@@ -40,9 +40,9 @@ void ExplainOutput::add(CLI::App& app) {
                  "Another placement that the page of --html shows beside this one: a strategy "
                  "(single, heft, …) or a placement file (JSON)")
       ->needs(page);
-  addOutputFile(app, "--write-placement", placement,
-                "Writes which operation runs where, in which order, to be edited and read with "
-                "--placement: p.json");
+  addOutputFile(
+      app, "--write-placement", placement,
+      "Writes the placement as a file that can be edited and read with --placement: p.json");
 }
 
 runtime::ExplainOptions ExplainOutput::options() const {

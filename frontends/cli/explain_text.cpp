@@ -126,16 +126,17 @@ std::string sourcesText(const Json& times) {
   double all = measured + interpolated + estimated;
   return all <= 0 ? ""
                   : absl::StrFormat(
-                        "of the operations' time %.0f %% was measured, %.0f %% lies between what "
-                        "was, %.0f %% is estimated\n",
+                        "the operations' time is %.0f %% measured, %.0f %% interpolated, %.0f %% "
+                        "estimated\n",
                         100 * measured / all, 100 * interpolated / all, 100 * estimated / all);
 }
 
-/// "local/cpu:0 into 2 x 1 threads".
+/// Returns "local/cpu:0 into 2 parts of 1 thread".
 std::string partsText(const Json& split) {
   std::vector<std::string> devices = split.value("devices", std::vector<std::string>());
-  return absl::StrFormat("%s into %d x %d threads", absl::StrJoin(devices, ", "),
-                         split.value("parts", 0), split.value("threads", 0));
+  const int threads = split.value("threads", 0);
+  return absl::StrFormat("%s into %d parts of %d thread%s", absl::StrJoin(devices, ", "),
+                         split.value("parts", 0), threads, threads == 1 ? "" : "s");
 }
 
 /// Says what splitting CPU devices does for the step, or would do.
@@ -191,7 +192,7 @@ std::string coresText(const Json& json) {
   }
   if (sum["ns"] > 0) {
     absl::StrAppend(&text, "  ", cell(sum, {"", "ns", Format::kNanos}),
-                    " of the step are waits for cores that another device has\n");
+                    " of the step are waits for cores that another device uses\n");
   }
   return text;
 }
@@ -202,7 +203,7 @@ std::string goalText(const Json& json) {
   const double period = json.value("period_ns", 0.0);
   return json.value("goal", "") != "throughput" || period <= 0
              ? step
-             : absl::StrFormat("%s; many take one every %s, %.1f steps/s", step,
+             : absl::StrFormat("%s; with several in flight one ends every %s, %.1f steps/s", step,
                                cell(json, {"", "period_ns", Format::kNanos}), 1e9 / period);
 }
 
@@ -214,30 +215,31 @@ std::string explainText(const std::string& source) {
     return source + "\n";
   }
   std::string text = absl::StrCat("placed by ", cell(json, {"", "strategy", Format::kText}), ": ",
-                                  goalText(json), " (predicted; no placement takes less than ",
+                                  goalText(json), " (predicted; lower bound of any placement: ",
                                   cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
   if (json.value("overhead_ns", 0.0) > 0) {
-    absl::StrAppend(&text, "to start and end it on its workers takes ",
-                    cell(json, {"", "overhead_ns", Format::kNanos}), " of it\n");
+    absl::StrAppend(&text, cell(json, {"", "overhead_ns", Format::kNanos}),
+                    " of the step start and end it on its workers\n");
   }
   if (json.value("crowding_ns", 0.0) > 0) {
-    absl::StrAppend(&text, "as devices of a machine compute at the same time it takes ",
-                    cell(json, {"", "crowding_ns", Format::kNanos}), " longer\n");
+    absl::StrAppend(&text, "the step takes ", cell(json, {"", "crowding_ns", Format::kNanos}),
+                    " longer because devices of a machine compute at the same time\n");
   }
   if (json.value("goal", "") == "throughput" && json.value("client_period_ns", 0.0) > 0) {
-    absl::StrAppend(&text, "this process works ", cell(json, {"", "client_ns", Format::kNanos}),
-                    " for each of many, on cores that devices have: they take one every ",
-                    cell(json, {"", "client_period_ns", Format::kNanos}), " later for it\n");
+    absl::StrAppend(&text, "this process computes ", cell(json, {"", "client_ns", Format::kNanos}),
+                    " per step on cores that devices use; the time between steps is ",
+                    cell(json, {"", "client_period_ns", Format::kNanos}),
+                    " longer because of that\n");
   }
   if (double now = json.value("step_ns_without", 0.0); now > 0) {
-    absl::StrAppend(
-        &text,
-        "without what was added or changed: ", cell(json, {"", "step_ns_without", Format::kNanos}),
-        ", ", absl::StrFormat("%.2f", now / json.value("latency_ns", now)), " times as long\n");
+    absl::StrAppend(&text, "without the added devices and changed links a step takes ",
+                    cell(json, {"", "step_ns_without", Format::kNanos}), ", ",
+                    absl::StrFormat("%.2f", now / json.value("latency_ns", now)),
+                    " times as long\n");
   }
   if (json.value("single_by_runs", false)) {
     absl::StrAppend(&text,
-                    "on one device: runs on several took longer than was promised, and "
+                    "the plan uses one device: runs on several took longer than was predicted, and "
                     "longer than on this one\n");
   }
   absl::StrAppend(&text, splitsText(json), sourcesText(json.value("times", Json::object())));
@@ -272,7 +274,7 @@ std::string explainText(const std::string& source) {
            {"moved", "transfer_bytes", Format::kBytes},
            {"failure", "failure", Format::kText}},
           text);
-  section(json, "annotations", "what the model itself asks for",
+  section(json, "annotations", "annotations of the model",
           {{"configuration", "configuration", Format::kText},
            {"device or layer", "name", Format::kText},
            {"nodes", "nodes", Format::kCount},
@@ -280,7 +282,8 @@ std::string explainText(const std::string& source) {
            {"why", "why", Format::kText}},
           text);
   if (!json.value("complete", true)) {
-    absl::StrAppend(&text, "\nwhat waits for data is placed when the model runs\n");
+    absl::StrAppend(&text,
+                    "\noperations whose shapes depend on data are placed when the model runs\n");
   }
   return text;
 }
@@ -297,10 +300,10 @@ std::string placeText(const std::string& source) {
       bound > 0 ? absl::StrFormat(", %.2f %% above it", (number("objective") / bound - 1) * 100)
                 : "";
   std::string text = absl::StrFormat(
-      "placed by %s in %.3f s: %s %.8g %s%s\nno placement has less than %.8g %s%s\n",
-      json.value("strategy", ""), number("seconds"), json.value("goal", ""), number("objective"),
-      unit, json.value("contiguous", false) ? ", contiguous" : "", bound, unit,
-      json.value("proved", false) ? ": proved to be the best" : gap);
+      "placed by %s in %.3f s: %s %.8g %s%s\nlower bound %.8g %s%s\n", json.value("strategy", ""),
+      number("seconds"), json.value("goal", ""), number("objective"), unit,
+      json.value("contiguous", false) ? ", contiguous" : "", bound, unit,
+      json.value("proved", false) ? ": the placement is optimal" : gap);
   std::string busy = absl::StrCat("busy (", unit, ")");
   std::string ports = absl::StrCat("ports (", unit, ")");
   section(json, "devices", "devices",

@@ -12,7 +12,7 @@ namespace {
 volatile std::sig_atomic_t noted = 0;
 
 void note(int /*signal*/) {
-  constexpr char kText[] = "graphrun: ends after the run that has begun; again: at once\n";
+  constexpr char kText[] = "graphrun: stops after this run; interrupt again to stop at once\n";
   const int error = errno;
   noted = 1;
   ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);

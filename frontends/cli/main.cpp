@@ -33,8 +33,9 @@ constexpr Command kCommands[] = {
     {"test", graphrun::cli::testCommand, "runs ONNX test cases"},
     {"inspect", graphrun::cli::inspectCommand, "shows inputs, outputs, operations and sizes"},
     {"worker", graphrun::cli::workerCommand, "serves coordinators on this machine"},
-    {"doctor", graphrun::cli::doctorCommand, "tells what is found and what is missing"},
-    {"cache", graphrun::cli::cacheCommand, "shows or removes what is kept on disk"},
+    {"doctor", graphrun::cli::doctorCommand,
+     "shows which devices and libraries are found or missing"},
+    {"cache", graphrun::cli::cacheCommand, "shows or clears the cache on disk"},
     {"certs", graphrun::cli::certsCommand, "makes certificates for workers on other machines"},
 };
 
@@ -95,15 +96,13 @@ int unexpected(const std::exception* what) {
   bool isMemory =
       dynamic_cast<const std::bad_alloc*>(what) != nullptr ||
       (system != nullptr && system->code() == std::errc::resource_unavailable_try_again);
-  std::fprintf(
-      stderr, "graphrun: %s%s\n",
-      isMemory
-          ? "the memory, or the threads, that this takes are not there; allow more (`ulimit -v`, "
-            "`ulimit -u`)"
-          : "internal error: ",
-      isMemory          ? ""
-      : what == nullptr ? "an exception of an unknown kind"
-                        : what->what());
+  std::fprintf(stderr, "graphrun: %s%s\n",
+               isMemory ? "there is not enough memory, or there are not enough threads; allow more "
+                          "(`ulimit -v`, `ulimit -u`)"
+                        : "internal error: ",
+               isMemory          ? ""
+               : what == nullptr ? "an exception of an unknown kind"
+                                 : what->what());
   return isMemory ? graphrun::cli::kWorker : graphrun::cli::kInternal;
 }
 
@@ -114,7 +113,7 @@ int unexpected(const std::exception* what) {
     if (std::exception_ptr current = std::current_exception()) {
       std::rethrow_exception(current);
     }
-    std::fputs("graphrun: internal error: the program was ended from within\n", stderr);
+    std::fputs("graphrun: internal error: the program terminated itself\n", stderr);
   } catch (const std::exception& error) {
     code = unexpected(&error);
   } catch (...) {

@@ -62,8 +62,9 @@ void addTolerances(CLI::App& app, double& rtol, double& atol, double& l2, double
   add("--rtol", rtol, absl::StrCat("Relative tolerance of comparisons (", elsewhere, "1e-3)"));
   add("--atol", atol, absl::StrCat("Absolute tolerance of comparisons (", elsewhere, "1e-7)"));
   add("--l2", l2,
-      "In their place for floats: the 2-norm of the errors, relative to the expected one");
-  add("--step", step, "One step of a quantised result, by which 1 % of the elements may be off");
+      "Tolerance for floats in place of both: the 2-norm of the errors, relative to that of the "
+      "expected values");
+  add("--step", step, "Step of a quantised result; 1 % of the elements may be off by one");
 }
 
 CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,

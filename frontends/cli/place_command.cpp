@@ -56,23 +56,24 @@ struct PlaceArguments {
                    "GraphRun's own cost graphs (JSON), standard task graphs (STG) and those of "
                    "dnn-partitioning (JSON); each is placed by itself")
         ->required();
-    addCount(app, "--devices", devices, "Equal processors, for a standard task graph", 1, 1024);
+    addCount(app, "--devices", devices, "Number of equal processors, for a standard task graph", 1,
+             1024);
     addChoice(app, "--objective", objective,
               "latency: the time of one step; throughput: the time between steps that follow "
               "each other; default: the file's",
               {"latency", "throughput"});
     app.add_flag("--contiguous", contiguous,
                  "No path may leave a device and come back to it, backward nodes aside");
-    app.add_option("--strategy", strategy,
-                   "auto, one of its parts (single, heft, balance, …), random:SEED (auto)");
+    app.add_option(
+        "--strategy", strategy,
+        "Strategy: auto, one of its parts (single, heft, balance, …), or random:SEED (auto)");
     app.add_option("--placement", placement,
                    "A placement file (JSON) to use, in place of a strategy");
-    app.add_option(
-        "--from", from,
-        "A placement file to begin with, of a graph that was a little different: takes a "
-        "fraction of the time of auto");
+    app.add_option("--from", from,
+                   "Placement file to start the search from, of a slightly different graph: takes "
+                   "a fraction of the time of auto");
     output.add(app);
-    addSeed(app, "--seed", seed, "Of what searches at random (0)");
+    addSeed(app, "--seed", seed, "Seed of random searches (0)");
     addPlanBudget(app, budget);
     app.add_flag("--json", json,
                  "Prints JSON, an object a file, with a device, start and finish for each node");

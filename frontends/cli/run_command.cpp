@@ -62,22 +62,20 @@ void addOptions(CLI::App& app, RunOptions& options) {
   Tolerance& allowed = options.tolerance;
   addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "");
   options.peer.add(app);
-  addOutputFile(app, "--trace", options.trace, "Writes what ran when, for Perfetto");
+  addOutputFile(app, "--trace", options.trace, "Writes a trace of the runs, for Perfetto");
   addOutputFile(app, "--report", options.report, "Writes times, memory and caches as JSON");
-  CLI::Option* page =
-      addOutputFile(app, "--html", options.html,
-                    "Writes the page of explain --html with what was measured beside what was "
-                    "predicted: page.html");
-  addCount(app, "--warmup", options.warmup, "Runs before those that count (0)", 0, kMostRuns);
+  CLI::Option* page = addOutputFile(
+      app, "--html", options.html,
+      "Writes the page of explain --html with measured beside predicted times: page.html");
+  addCount(app, "--warmup", options.warmup, "Warm-up runs, which do not count (0)", 0, kMostRuns);
   addCount(app, "--iterations", options.iterations, "Runs (1)", 1, kMostRuns);
   app.add_flag("--json", options.json, "Prints the report, not the outputs");
   app.add_option("--dump", options.dumps,
-                 "Writes values within the model, of the last run, as .npy files: of operations by "
-                 "name or pattern, as in 'encoder/*'");
-  app.add_option("--dump-folder", options.dumpFolder, "Where to, a file each (dump)");
+                 "Writes intermediate values of the last run as .npy files: results of operations "
+                 "by name or pattern, as in 'encoder/*'");
+  app.add_option("--dump-folder", options.dumpFolder, "Folder for the files of --dump (dump)");
   app.add_flag("--dry-run", options.dryRun,
-               "Plans and loads all that a run needs, and does not run; inputs need no more than "
-               "shapes")
+               "Plans and loads all that a run needs, and does not run; inputs need only shapes")
       ->excludes(page)
       ->excludes("--compare-to");
 }
@@ -302,7 +300,7 @@ absl::StatusOr<int> prepareOnly(const RunOptions& options, Session& session) {
     std::printf("nothing is placed yet: shapes depend on values of inputs\n");
     return kOk;
   }
-  std::printf("would run in %s, predicted\n", predictedText(options, stats).c_str());
+  std::printf("predicted time of a run: %s\n", predictedText(options, stats).c_str());
   for (const runtime::DeviceStats& device : stats.devices) {
     std::printf("%s: %.1f MiB\n", device.device.c_str(),
                 static_cast<double>(device.bytes) / (1 << 20));

@@ -240,12 +240,13 @@ int testCommand(int argc, char** argv) {
            kMostThreads);
   addTime(app, "--time-limit", options.limit, "Time that a case may take (1min)",
           {.least = std::chrono::milliseconds(1)});
-  app.add_option("--expected", options.expected,
-                 "Cases that fail, a line each: name, reason. Others must pass, these must not");
+  app.add_option(
+      "--expected", options.expected,
+      "File of the cases that must fail, a line each: name, reason; all others must pass");
   app.add_option("--ways", options.ways,
                  "How to run each case, with commas between: whole, symbolic (dims of inputs left "
                  "open), split (over two devices, drawn by the seed)");
-  addSeed(app, "--seed", options.cases.seed, "For the split (1)");
+  addSeed(app, "--seed", options.cases.seed, "Seed of the split (1)");
   addOutputFile(app, "--json", options.json, "Writes all results to this file");
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::StatusOr<int> code = test(options);

@@ -155,18 +155,21 @@ int workerCommand(int argc, char** argv) {
   CLI::App app("Serves coordinators: runs their parts of models on this machine's devices.",
                "graphrun worker");
   runtime::WorkerMainOptions options;
-  app.add_option("--listen", options.listen, "Where: HOST:PORT or unix:PATH")->required();
+  app.add_option("--listen", options.listen, "Address to listen at: HOST:PORT or unix:PATH")
+      ->required();
   app.add_option("--ca", options.security.ca, "The authority's certificate (graphrun certs)");
   app.add_option("--cert", options.security.cert, "This worker's certificate");
   app.add_option("--key", options.security.key, "This worker's key");
-  app.add_option(
-      "--interface", options.core.networkInterface,
-      "For tensors, a list with commas; default: the one that has the address of --listen");
+  app.add_option("--interface", options.core.networkInterface,
+                 "Network interfaces for tensors, separated by commas; default: the one that has "
+                 "the address of --listen");
   addCount(app, "--threads", options.core.threads,
            "Threads of devices without cores of their own; 0: as many as allowed (0)", 0,
            kMostThreads);
-  app.add_option("--cache", options.core.cacheDirectory, "Default: the user's cache folder");
-  app.add_option("--weights-from", options.model, "A model file whose weights are then not sent");
+  app.add_option("--cache", options.core.cacheDirectory,
+                 "Folder of the cache; default: the user's cache folder");
+  app.add_option("--weights-from", options.model,
+                 "A local copy of the model, whose weights are then not sent");
   app.add_option("--parent-fd", options.parentFd, "Ends with the process that started it")
       ->group("");
   return parseAndRun(app, argc, argv, [&]() -> int {
@@ -185,11 +188,12 @@ int workerCommand(int argc, char** argv) {
 }
 
 int doctorCommand(int argc, char** argv) {
-  CLI::App app("Tells what is found, what is missing and how to get it.", "graphrun doctor");
+  CLI::App app("Shows which devices and libraries are found or missing, and how to get them.",
+               "graphrun doctor");
   CalibrationOptions calibration;
   calibration.place.add(app);
   calibration.feed.add(app);
-  app.get_option("--cluster")->description("Also joins these machines");
+  app.get_option("--cluster")->description("Also joins the machines of this cluster");
   CLI::Option* calibrated =
       app.add_option(
              "--calibrate", calibration.model,

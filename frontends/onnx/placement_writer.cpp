@@ -308,7 +308,8 @@ class PlacementWriter {
                       "none, since ONNX cannot say which: ", list(splitCalls_), "\n");
     }
     if (!placement_.complete) {
-      absl::StrAppend(&text, "warning: nodes that wait for data have no device: they are placed ",
+      absl::StrAppend(&text,
+                      "warning: nodes whose shapes depend on data have no device: they are placed ",
                       "when the model runs\n");
     }
     return text;

@@ -155,7 +155,7 @@ struct Explanation {
   std::vector<TensorReport> tensors;
   std::vector<NodeExplanation> choices;  // of the nodes that were asked for; see node_choices.h
   std::vector<AnnotationReport> annotations;
-  std::vector<SplitReport> splits;  // that were thought of
+  std::vector<SplitReport> splits;  // that were considered
   /// Parts of the time of all nodes by where it comes from (costSourceName): what is estimated was
   /// never measured, and may be far off.
   int64_t measuredNs = 0;
@@ -197,7 +197,7 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "nodes", "device" (null: not used),
 ///                   "why", "ignored"}],
 ///  "splits": [{"devices", "parts", "threads", "whole_step_ns", "step_ns" (null: not looked at),
-///              "taken", "why"}], numbers of parts that were thought of,
+///              "taken", "why"}], numbers of parts that were considered,
 ///  "choices": [explanationJson of a node], of those that were asked for,
 ///  "single_by_runs" (on one device, since runs on several took longer), "complete"}
 ///

@@ -402,7 +402,7 @@ class NativeReader {
       return;
     }
     if (tensor.producer >= 0 && !tensor.isOutput) {
-      json.problem("home", "only what no node makes, or what is an output, has one");
+      json.problem("home", "only an input or output of the graph has one");
       return;
     }
     int device = idOf(devices_, "device", home, json, "home").value_or(kClient);

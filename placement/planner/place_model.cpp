@@ -292,9 +292,9 @@ std::unique_ptr<Placed> placeSplit(mlir::func::FuncOp function, const format::Pl
     bool isKnown = measuredPart(*whole) >= kMeasured && measuredPart(*best) >= kMeasured;
     report.taken = !isRefused && (isKnown || request.splits() == format::SplitChoice::Tried);
     if (isRefused) {
-      report.why = "it was tried, and runs took no less";
+      report.why = "it was tried, and runs were not faster";
     } else if (!report.taken) {
-      report.why = "it is tried when the model runs, since not all of this was measured";
+      report.why = "it is tried when the model runs, since not all of these times were measured";
       whole->promisedNs = report.stepNs;
     }
     best = report.taken ? std::move(best) : nullptr;

@@ -43,7 +43,8 @@ class UnitRules {
     if (asked < 2) {
       return "";
     }
-    std::vector<std::string> lines = {"these cannot all hold, and each of them has a part in it:"};
+    std::vector<std::string> lines = {
+        "these rules contradict each other, and each of them is needed for that:"};
     for (int rule : conflict) {
       lines.push_back(absl::StrCat("  - ", describeRule(graph_, cluster_, at(rule))));
     }

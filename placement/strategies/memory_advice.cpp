@@ -144,7 +144,7 @@ std::string describeAdvice(const PlacementProblem& problem, const MemoryAdvice& 
   }
   lines.push_back(
       absl::StrCat("  never less than ", runtime::formatBytes(advice.atLeastTotal), " in total"));
-  return absl::StrCat("least memory that would do:\n", absl::StrJoin(lines, "\n"));
+  return absl::StrCat("least memory that is enough:\n", absl::StrJoin(lines, "\n"));
 }
 
 }  // namespace graphrun::placement

@@ -110,7 +110,8 @@ class MemoryRules {
       return "";
     }
     std::vector<std::string> lines = {
-        "no placement was found that keeps to all of these, and each of them has a part in it:"};
+        "no placement was found that keeps all of these rules, and each of them is needed for "
+        "that:"};
     for (size_t i = 0; i < conflict.size() && i < kMostLines; ++i) {
       lines.push_back(absl::StrCat("  - ", describeRule(conflict[i])));
     }

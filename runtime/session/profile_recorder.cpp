@@ -545,7 +545,7 @@ std::vector<LearnedCosts> ProfileRecorder::learned() {
       auto name = [](const LinkEnd& end) {
         return end.place.worker.empty() ? std::string(kClientName) : end.place.worker;
       };
-      add(absl::StrCat(name(from), " to ", name(to), ", of ", from.kind, " to ", to.kind),
+      add(absl::StrCat(name(from), " to ", name(to), " (", from.kind, " to ", to.kind, ")"),
           "sizes of tensors", store_.link(from, to).transferSummary());
     }
   }

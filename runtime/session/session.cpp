@@ -449,7 +449,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
                                                    absl::Span<const StageInput> values) {
   if (!options.whatIf.empty()) {
     return inDomain(absl::FailedPreconditionError(
-                        "a cluster with devices or links that are only thought of runs nothing"),
+                        "a cluster with hypothetical devices or links runs nothing; explain it"),
                     ErrorDomain::kPlacement);
   }
   for (;;) {

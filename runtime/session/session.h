@@ -235,7 +235,7 @@ struct StepTimes {
 
 /// LearnedCosts are what runs have taught of one kind of device or one link.
 struct LearnedCosts {
-  std::string what;     ///< "cpu with 2 threads on localhost", "localhost to node1, of cpu to cuda"
+  std::string what;     ///< "cpu with 2 threads on localhost", "localhost to node1 (cpu to cuda)"
   std::string entries;  ///< what `count` counts: "operations", "sizes of tensors"
   size_t count = 0;
   uint64_t fewestRuns = 0;  ///< behind one of them

@@ -94,7 +94,7 @@ class TellingTest(programs.Case):
     def testDryRun(self):
         ended = programs.run("run", self.model.path, "--dry-run", "--threads", "1")
         self.assertEqual(ended.code, 0, ended)
-        self.assertRegex(ended.out, r"would run in [\d.]+ ms, predicted\nlocal/cpu:0: [\d.]+ MiB\n")
+        self.assertRegex(ended.out, r"predicted time of a run: [\d.]+ ms\nlocal/cpu:0: [\d.]+ MiB\n")
         self.assertNotIn("ran once", ended.err)
 
     def traced(self, *arguments):
@@ -141,7 +141,7 @@ class TellingTest(programs.Case):
                     os.killpg(program.pid, signal.SIGINT)
                     out, err = program.communicate(timeout=30)
                 self.assertEqual(program.returncode, 130, err)
-                self.assertIn("ends after the run that has begun", err)
+                self.assertIn("stops after this run", err)
                 report = json.loads(out)
                 self.assertGreater(report["runs"], 0)
                 self.assertTrue(report["interrupted"])

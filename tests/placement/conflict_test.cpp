@@ -165,7 +165,7 @@ TEST_CASE("a memory limit and a pin that do not fit, and what is enough") {
   auto status = place(problem, "auto").status();
   CHECK(absl::IsFailedPrecondition(status));
   CHECK_THAT(messageOf(status),
-             Catch::Contains("each of them has a part in it:\n"
+             Catch::Contains("each of them is needed for that:\n"
                              "  - n1/cpu:0 has at most 1.46 KiB (c.yaml:6)\n"
                              "  - 'layer1', 'layer2' are pinned to n1/cpu:0 (--pin)\n"
                              "each of these changes is enough:\n  - give n1/cpu:0 2.") &&

@@ -181,7 +181,7 @@ TEST_CASE("conflicts of constraints are all named") {
       messageOf(status) ==
       "conflicting pins of node 'a' and 1 colocated with it: 'a' to n0/cpu:0 (c.yaml:3) and 'b' to "
       "n1/cpu:0 (--pin); drop one of them\n"
-      "these cannot all hold, and each of them has a part in it:\n"
+      "these rules contradict each other, and each of them is needed for that:\n"
       "  - 'b' is pinned to n1/cpu:0 (--pin)\n"
       "  - 'a' is pinned to n0/cpu:0 (c.yaml:3)\n"
       "  - 'a', 'b' must share a device\n"

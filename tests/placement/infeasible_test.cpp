@@ -24,7 +24,7 @@ CostGraph layers(int devices) {
   return graph;
 }
 
-TEST_CASE("what does not fit is refused with the limits and the least memory that would do") {
+TEST_CASE("what does not fit is refused with the limits and the least memory that is enough") {
   Cluster cluster = simpleCluster(2, {1100, 1100});
   CostGraph graph = layers(2);
   PlacementProblem problem = makeProblem(graph, cluster);
@@ -39,7 +39,7 @@ TEST_CASE("what does not fit is refused with the limits and the least memory tha
         messageOf(status),
         Catch::Contains("cannot place the graph within the memory limits:\n") &&
             Catch::Contains("limit 1.07 KiB") &&
-            Catch::Contains("least memory that would do:\n  all on n0/cpu:0: 4.04 KiB\n  all on "
+            Catch::Contains("least memory that is enough:\n  all on n0/cpu:0: 4.04 KiB\n  all on "
                             "n1/cpu:0: 4.04 KiB\n  spread over all devices: n0/cpu:0 2.04 KiB, "
                             "n1/cpu:0 2.05 KiB; 4.08 KiB in total") &&
             Catch::Contains("never less than 4.02 KiB in total"));

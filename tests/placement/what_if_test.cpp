@@ -8,7 +8,7 @@ namespace {
 using testing::messageOf;
 using testing::simpleCluster;
 
-TEST_CASE("a device that is only thought of comes with its worker") {
+TEST_CASE("a hypothetical device comes with its worker") {
   Cluster cluster = simpleCluster(2);
   cluster.workers[0].specs[0].cores = {0, 1, 2};
   REQUIRE(addHypotheticalDevice(cluster, "n2:cuda", testing::kinds()).ok());
@@ -35,7 +35,7 @@ TEST_CASE("links are changed for all workers, or between two") {
   CHECK(cluster.link(kClient, 0).bytesPerSecond == 1e10);
 }
 
-TEST_CASE("what cannot be thought of is told") {
+TEST_CASE("what cannot be added is told") {
   Cluster cluster = simpleCluster(2);
   CHECK_THAT(messageOf(addHypotheticalDevice(cluster, "n2", testing::kinds())),
              Catch::Contains("expected WORKER:KIND"));

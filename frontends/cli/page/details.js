@@ -91,14 +91,14 @@ function refusalsList(model, choices) {
 
 function whyHere(model, node) {
   if (node.choices === null) {
-    return [element('p', {}, 'Where else it could be was not worked out for every operation. Ask with'),
+    return [element('p', {}, 'Other devices were not tried for every operation. Ask with'),
             element('p', {}, element('code', {}, `${model.about.command} … --op ${shellQuoted(node.node)}`))];
   }
   const told = node.choices;
   return [
     told.constraint === '' ? null : element('p', {}, told.constraint),
     element('p', { className: 'hint' },
-            'What the prediction would be if it, and what must be with it, were elsewhere and all else stayed:'),
+            'The prediction with this operation, and all that must be with it, on another device:'),
     choicesTable(model, told.choices.filter((choice) => choice.why === '')),
     told.choices.every((choice) => choice.why === '')
         ? null : refusalsList(model, told.choices.filter((choice) => choice.why !== '')),

@@ -10,15 +10,15 @@ function showSummary(model) {
   byId('title').textContent = model.about.title;
   document.title = `${model.about.title}: placement`;
   byId('summary').textContent = `Found by ${explanation.strategy}; ` +
-      `${model.measured === null ? 'all times are predicted.' : 'times are predicted but where it says measured.'}` +
-      (explanation.complete ? '' : ' What waits for data is placed when the model runs.');
+      `${model.measured === null ? 'all times are predicted.' : 'times are predicted except where it says measured.'}` +
+      (explanation.complete ? '' : ' Operations whose shapes depend on data are placed when the model runs.');
   const figures = [
     [throughput ? 'period of steps' : 'step', time(explanation.objective_ns)],
     ...(throughput ? [['one step', time(explanation.latency_ns)]] : []),
     ...(explanation.step_ns_without > 0
-        ? [['without what was added or changed', time(explanation.step_ns_without)]] : []),
-    ['no placement is below', time(bound), above <= 0 ? 'proved to be the best'
-                                                      : `this one is ${above.toFixed(1)} % above`],
+        ? [['without the added devices and changed links', time(explanation.step_ns_without)]] : []),
+    ['lower bound of any placement', time(bound),
+     above <= 0 ? 'the placement is optimal' : `this one is ${above.toFixed(1)} % above`],
     ...measuredFigure(explanation.times),
     ...explanation.splits.map((split) => splitFigure(split, time)),
     ...(model.measured === null ? [] : [['measured', time(model.measured.latency_ms.p50 * 1e6)]]),
@@ -35,7 +35,7 @@ function showSummary(model) {
 /** How much of the operations' predicted times was measured; none of costs that were given. */
 function measuredFigure(times) {
   const all = times.measured_ns + times.interpolated_ns + times.estimated_ns;
-  return all > 0 ? [['of the times measured', percent(times.measured_ns, all),
+  return all > 0 ? [['measured part of the times', percent(times.measured_ns, all),
                      `${percent(times.estimated_ns, all)} estimated`]] : [];
 }
 

@@ -94,7 +94,7 @@ absl::Status OnnxRuntimePeer::spawn(const std::string& model, uint32_t threads) 
   GR_ASSIGN_OR_RETURN(std::string program, helperProgram());
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::ErrnoToStatus(errno, "no socket for ONNX Runtime's process");
+    return absl::ErrnoToStatus(errno, "cannot make a socket for ONNX Runtime's process");
   }
   fd_ = ends[0];
   posix_spawn_file_actions_t actions;
@@ -155,7 +155,7 @@ absl::StatusOr<Json> OnnxRuntimePeer::answer() {
   GR_ASSIGN_OR_RETURN(std::string text, line());
   Json told = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!told.is_object()) {
-    return absl::InternalError("ONNX Runtime's process answers in another language");
+    return absl::InternalError("ONNX Runtime's process gave an answer that is not understood");
   }
   if (told.contains("error")) {
     return failureOf(told);

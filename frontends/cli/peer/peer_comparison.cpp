@@ -72,11 +72,11 @@ std::string cell(const Json& row, const char* key) {
 }  // namespace
 
 void PeerOptions::add(CLI::App& app) {
-  addChoice(app, "--compare-to", name,
-            "Runs the ONNX file with the same inputs in another runtime as well, in turns, and "
-            "tells differences and times: onnxruntime (of the Python in $GRAPHRUN_PYTHON, or "
-            "python3)",
-            {"onnxruntime"});
+  addChoice(
+      app, "--compare-to", name,
+      "Runs the ONNX file with the same inputs in another runtime as well, in turns, and reports "
+      "differences and times: onnxruntime (of the Python in $GRAPHRUN_PYTHON, or python3)",
+      {"onnxruntime"});
 }
 
 void PeerOptions::take(const CLI::App& app, const Tolerance& given, const std::string& precision) {

@@ -62,7 +62,7 @@ TEST_CASE("where this process computes, runs that nobody waits for take one thre
   CHECK(threadCount() == before + 1);
 }
 
-TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
+TEST_CASE("a hypothetical cluster is explained and runs nothing") {
   SessionFolder folder;
   auto options = folder.options();
   options.whatIf.addedDevices = {"node2:cuda"};
@@ -70,7 +70,7 @@ TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
   std::vector<NamedTensor> outputs;
   absl::Status refused = session->run(vectorInput({1}), outputs);
   CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(refused.message()), Catch::Contains("only thought of"));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("hypothetical devices"));
   CHECK(session->explain({{"x", runtime::TensorSpec{runtime::ElementType::kF32, {1}}}}).ok());
 }
 
