@@ -101,8 +101,8 @@ class Program {
   virtual absl::Span<const EdgeBinding> edges() const = 0;
   virtual absl::Span<const std::string> labels() const = 0;
   virtual ProgramMemory memory() const = 0;
-  /// Returns where records only launch and wait: what the steps take that they launch, by their
-  /// labels, as far as that was measured; nothing where a record takes as long as its step.
+  /// Returns, where records only launch and wait, the times of the steps that they launch, by their
+  /// labels, as far as those were measured; nothing where a record takes as long as its step.
   /// Thread-safe.
   virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
   /// Null where its edges' values always go through the host's memory.

@@ -22,7 +22,7 @@ std::string tensorText(const TensorDesc& desc, TensorRole) {
                           {reinterpret_cast<const char*>(desc.layout.data()), desc.layout.size()}));
 }
 
-/// Returns which of its library's plans a step is tried with first decides nothing: all were.
+/// Returns a step's line without its library's first plan, which decides nothing: all were tried.
 std::string lineOf(const Step& step, absl::string_view kernel) {
   Step asked = step;
   asked.attributes.erase("plan");

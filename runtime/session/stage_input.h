@@ -26,8 +26,8 @@ struct StageInput {
 std::vector<PlannedInput> plannedInputs(absl::Span<const NamedSpec> specs);
 std::vector<PlannedInput> plannedInputs(absl::Span<const StageInput> given);
 
-/// Returns which plan a stage needs: what is to do, the shapes of its inputs and the elements of
-/// some.
+/// Returns the signature of the plan that a stage needs: what is to do, the shapes of its inputs
+/// and the elements of some.
 std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs);
 
 /// Gives the inputs `needed` their elements. The planner asks for no input twice (Internal).

@@ -149,7 +149,7 @@ KernelOr createTopK(const Step& step) {
 /// Lines that are walked side by side.
 constexpr int64_t kArgLines = 256;
 
-/// Returns which of a line's elements is wanted; kLast: the last of equal ones.
+/// An ArgRule says which of a line's elements is wanted; kLast: the last of equal ones.
 template <bool kLargest, bool kLast>
 struct ArgRule {
   static constexpr bool kIsLast = kLast;
