@@ -251,6 +251,29 @@ mlir::Value expandLayerNorm(Expander& e, ir::LayerNormOp op) {
   return e.make("gr.layer_norm", operands, llvm::to_vector(op->getAttrs()));
 }
 
+/// Windows that lie side by side are rows of a matrix: each is copied once, in the order of the
+/// filter's elements, and multiplied by all filters.
+mlir::Value expandPatches(Expander& e, ir::ConvOp op) {
+  Dims image = dimsOf(op.getInput()), filter = dimsOf(op.getFilter());
+  Dims result = dimsOf(op.getResult());
+  int64_t rows = result[0] * result[2] * result[3], depth = filter[1] * filter[2] * filter[3];
+  mlir::Value apart =
+      e.reshape(op.getInput(), {image[0], image[1], result[2], filter[2], result[3], filter[3]});
+  mlir::Value patches =
+      e.make("gr.transpose", {apart}, {e.numbers("permutation", {0, 2, 4, 1, 3, 5})});
+  mlir::Value product =
+      e.make("gr.matmul",
+             {e.reshape(patches, {rows, depth}), e.reshape(op.getFilter(), {filter[0], depth})},
+             {e.flag("transpose_rhs")});
+  if (op.getBias()) {
+    mlir::Value sum = e.make("gr.add", {product, op.getBias()});
+    product = passes::buildGroup({"matmul", {product.getDefiningOp(), sum.getDefiningOp()}})
+                  ->getResult(0);
+  }
+  mlir::Value places = e.reshape(product, {result[0], result[2], result[3], filter[0]});
+  return e.make("gr.transpose", {places}, {e.numbers("permutation", {0, 3, 1, 2})});
+}
+
 /// The convolution, and what adds its bias to each channel.
 mlir::Value expandConvTranspose(Expander& e, ir::ConvTransposeOp op) {
   mlir::Value product =
@@ -301,6 +324,24 @@ bool isSpreadOut(ir::LayerNormOp op) {
 
 }  // namespace
 
+bool isProductOfPatches(mlir::Operation* op) {
+  constexpr int64_t kFewChannels = 4;
+  auto conv = llvm::dyn_cast<ir::ConvOp>(op);
+  if (!conv || !ir::hasStaticShapes(op) || !haveOneType(op->getOperands()) ||
+      conv.getGroups() != 1 || conv.getPadding() != "explicit") {
+    return false;
+  }
+  Dims image = dimsOf(conv.getInput()), filter = dimsOf(conv.getFilter());
+  auto areAll = [](llvm::ArrayRef<int64_t> values, int64_t value) {
+    return llvm::all_of(values, [&](int64_t each) { return each == value; });
+  };
+  return image.size() == 4 && image[1] <= kFewChannels && filter[2] * filter[3] > 1 &&
+         (elementOf(conv.getInput()).isF16() || elementOf(conv.getInput()).isBF16()) &&
+         llvm::equal(conv.getStrides(), llvm::ArrayRef(filter).drop_front(2)) &&
+         areAll(conv.getDilations(), 1) && areAll(conv.getPads(), 0) && image[2] % filter[2] == 0 &&
+         image[3] % filter[3] == 0;
+}
+
 bool isExpanded(mlir::Operation* op) {
   if (!ir::hasStaticShapes(op)) {
     return false;
@@ -327,6 +368,7 @@ llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op) {
       .Case([&](ir::ReduceOp a) { result = expandReduce(e, a); })
       .Case([&](ir::MatMulOp a) { result = expandMatMul(e, a); })
       .Case([&](ir::LayerNormOp a) { result = expandLayerNorm(e, a); })
+      .Case([&](ir::ConvOp a) { result = expandPatches(e, a); })
       .Case([&](ir::ConvTransposeOp a) { result = expandConvTranspose(e, a); });
   return e.finish(result);
 }

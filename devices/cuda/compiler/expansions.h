@@ -16,9 +16,14 @@ namespace graphrun::devices::cuda {
 /// - transposed convolutions with a bias, which cuDNN adds only where the channels are last.
 bool isExpanded(mlir::Operation* op);
 
+/// True for a convolution of 16-bit floats whose windows lie side by side on few channels, as those
+/// that begin vision transformers: `expand` makes a product of it. cuDNN's engines for tensor cores
+/// want more channels; the one that it took for 3 of them was 7 times as slow on an H200.
+bool isProductOfPatches(mlir::Operation* op);
+
 /// The operations that compute `op`, inserted before it, in order; what read its result reads
 /// theirs, and `op` stays behind unused. What is element-wise is in groups. Requires
-/// isExpanded(op).
+/// isExpanded(op) or isProductOfPatches(op).
 llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op);
 
 /// Before `op`: the mask that its attention adds, with the least number of its type in the place of

@@ -85,6 +85,9 @@ class WorkPlanner {
     if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
       return addRecurrent(recurrent);
     }
+    if (isProductOfPatches(op)) {
+      return addEach(expand(op));
+    }
     absl::StatusOr<std::vector<Way>> float8 = float8Ways(op, {}, op->getResult(0), target_);
     if (float8.ok()) {
       return addLibrary(op, *std::move(float8));

@@ -176,3 +176,13 @@ func.func @norms(%x: tensor<128x768xbf16>, %s: tensor<768xf32>) -> (tensor<128x7
   %6 = gr.cast %5 {to = bf16} : (tensor<128x768xf32>) -> tensor<128x768xbf16>
   return %2, %3, %6 : tensor<128x768xbf16>, tensor<128x768xf32>, tensor<128x768xbf16>
 }
+
+// Windows that lie side by side on few channels are the rows of a product.
+// CHECK-LABEL: // patches
+// CHECK: generated gr.transpose ({{.*}} 1x3x2x16x2x16xbf16) -> ([[P:%.*]] 1x2x2x3x16x16xbf16)
+// CHECK-NEXT: cublaslt.matmul gr.matmul ([[P]] 4x768xbf16, {{.*}} 96x768xbf16, {{.*}} 96xbf16) -> ([[S:%.*]] 4x96xbf16) scratch
+// CHECK-NEXT: generated gr.transpose ([[S]] 1x2x2x96xbf16) -> ({{.*}} 1x96x2x2xbf16)
+func.func @patches(%x: tensor<1x3x32x32xbf16>, %w: tensor<96x3x16x16xbf16>, %b: tensor<96xbf16>) -> tensor<1x96x2x2xbf16> {
+  %0 = gr.conv %x, %w, %b {strides = array<i64: 16, 16>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x3x32x32xbf16>, tensor<96x3x16x16xbf16>, tensor<96xbf16>) -> tensor<1x96x2x2xbf16>
+  return %0 : tensor<1x96x2x2xbf16>
+}
