@@ -20,6 +20,7 @@ LAYERS = (16, 64)    # attentions, products or all_reduces, one behind the other
 REDUCED = 16 << 20   # f32 that all_reduce combines, as tests/placement/planner/collective_models.cpp has it
 QUERY = "name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw"
 LEAST = 10           # seconds that a process gets
+COMPILING = 120      # seconds that torch.compile gets at most
 COLD = 90            # seconds that a first process gets, whose libraries come from a cold disk
 DRIVER = ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib")  # folders beside the system's own
 GPU, CPU = "local/cuda:0", "local/cpu:0"
@@ -167,22 +168,52 @@ class PeerProcess:
     """peers.py, started when first asked and again when it died."""
 
     def __init__(self, log):
-        self.log, self.process, self.loaded = log, None, None
+        self.log, self.process, self.loaded, self.owed, self.read = log, None, None, 0, b""
 
-    def ask(self, limit, /, **command):
-        """The answer's value."""
+    def post(self, /, **command):
+        """Begins a command; its answer is read, and dropped, before the next one is asked for."""
         if self.process is None:
             with open(self.log, "a", encoding="utf-8") as log:
                 self.process = subprocess.Popen(
                     [sys.executable, "-B", os.path.join(HERE, "peers.py")], stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, stderr=log, text=True)
+                    stdout=subprocess.PIPE, stderr=log, text=True,
+                    env={"TORCHINDUCTOR_COMPILE_THREADS": "2", **os.environ})  # many compile at once
+            self.owed, self.read = 0, b""
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()
-            ready, _, _ = select.select([self.process.stdout], [], [], max(limit, LEAST))
-            answer = self.process.stdout.readline() if ready else None
         except BrokenPipeError:
-            answer = ""
+            self.close()
+            raise Failed(f"the peers' process ended before {command}") from None
+        self.owed += 1
+
+    def settle(self, end):
+        """Waits until all that was begun is done, or closes the process at that time."""
+        while self.process is not None and self.owed > 0:
+            if not self.answer(end - time.monotonic()):
+                self.close()
+
+    def answer(self, limit):
+        """The next line that the process writes: "" where it ends, nothing where it takes longer. What
+        follows the line stays here: a stream with a buffer of its own would hide it from select."""
+        end, descriptor = time.monotonic() + max(limit, LEAST), self.process.stdout.fileno()
+        self.owed -= 1
+        while b"\n" not in self.read:
+            ready, _, _ = select.select([descriptor], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                return None
+            some = os.read(descriptor, 1 << 16)
+            if not some:
+                return ""
+            self.read += some
+        line, _, self.read = self.read.partition(b"\n")
+        return line.decode()
+
+    def ask(self, limit, /, **command):
+        """The answer's value."""
+        self.settle(time.monotonic() + limit)
+        self.post(**command)
+        answer = self.answer(limit)
         if not answer:
             self.close()
             what = "ended" if answer == "" else f"gave no answer within {limit:.0f} s"
@@ -209,3 +240,38 @@ class PeerProcess:
             self.process.kill()
             self.process.wait()
         self.process = None
+
+
+class Peers:
+    """One process for whatever is asked, and one for each model that was prepared, which compiles it
+    meanwhile: compilers are slow, and have the other cores."""
+
+    def __init__(self, log):
+        self.log, self.common, self.prepared = log, PeerProcess(log), {}
+
+    def ask(self, limit, /, **command):
+        return self.common.ask(limit, **command)
+
+    def prepare(self, model, precision, ways):
+        """Begins what a model's `ways` do once."""
+        process = self.prepared[model.name, model.batch, precision] = PeerProcess(self.log)
+        process.post(do="load", name=model.name, batch=model.batch, precision=precision)
+        process.loaded = (model.name, model.batch, precision)
+        for way in ways:
+            process.post(do="turn", way=way, seconds=0)
+
+    def settle(self, seconds):
+        """Waits for all that was begun: nothing else runs when something is measured."""
+        end = time.monotonic() + seconds
+        for process in self.prepared.values():
+            process.settle(end)
+
+    def of(self, model, precision, seconds):
+        """The process that has the model."""
+        process = self.prepared.get((model.name, model.batch, precision), self.common)
+        process.load(model, precision, seconds)
+        return process
+
+    def close(self):
+        for process in [self.common, *self.prepared.values()]:
+            process.close()

@@ -183,14 +183,19 @@ def configurations(run):
     return sorted(every, key=lambda each: (names.index(each[0]) >= 4, each[2] != options.batches[0]))
 
 
+def prepare(run):
+    """Has the peers compile the first configurations, while other parts run."""
+    for name, precision, batch in configurations(run)[:max(1, run.found["machine"]["processors"] - 2)]:
+        run.peers.prepare(Model(name, batch), precision, WAYS)
+
+
 def turns(run, model, precision):
     """{way: medians of its turns}, and {way: why it has none}; who begins changes from turn to turn."""
     def own():
         return run.graphrun.bench(model, run.left(), "--precision", precision)["latency_ms"]["p50"]
 
     def peer(way):
-        run.peers.load(model, precision, run.left())
-        return run.peers.ask(run.left(), do="turn", way=way, seconds=0.5)
+        return run.peers.of(model, precision, run.left()).ask(run.left(), do="turn", way=way, seconds=0.5)
     times, errors = {way: [] for way in ("graphrun", *WAYS)}, {}
     for number in range(TURNS):
         order = list(times)

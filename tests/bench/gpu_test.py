@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -72,6 +73,19 @@ class GpuTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(os.path.join(results, "results.json"), encoding="utf-8") as file:
             return json.load(file)
+
+    def testAnswersThatComeTogetherAreAllRead(self):
+        sys.path.insert(0, os.path.join(HERE, "..", "..", "bench", "gpu"))
+        from program import LEAST, PeerProcess
+
+        peers = PeerProcess(os.path.join(self.folder, "peers.txt"))
+        self.addCleanup(peers.close)
+        for _ in range(3):
+            peers.post(do="versions")
+        begin = time.monotonic()
+        peers.settle(begin + 60)
+        self.assertIsInstance(peers.ask(60, do="versions"), dict)
+        self.assertLess(time.monotonic() - begin, 2 * LEAST)  # three answers in one read took LEAST each
 
     def testPackageTellsItsSize(self):
         self.assertRegex(self.packed.stdout, r"gpu.tar.xz: \d+\.\d MiB, at most 60")
