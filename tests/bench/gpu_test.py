@@ -82,6 +82,7 @@ class GpuTest(unittest.TestCase):
         self.addCleanup(peers.close)
         for _ in range(3):
             peers.post(do="versions")
+        time.sleep(3)  # all three answers are there
         begin = time.monotonic()
         peers.settle(begin + 60)
         self.assertIsInstance(peers.ask(60, do="versions"), dict)
