@@ -8,10 +8,12 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
-                      referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
-                      referenceBoxes(), referenceRandom(), referenceLookup(), referenceTrees(),
-                      referenceVision(), referenceRecurrent(), referenceSignal()}) {
+  for (auto family :
+       {referenceConvert(), referenceElementwise(), referenceMath(),      referenceNn(),
+        referenceNorm(),    referenceAttention(),   referenceTensor(),    referenceSlice(),
+        referenceIndex(),   referencePositions(),   referenceOrder(),     referenceBoxes(),
+        referenceRandom(),  referenceLookup(),      referenceTrees(),     referenceVision(),
+        referenceRegions(), referenceBlocks(),      referenceRecurrent(), referenceSignal()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

@@ -1,4 +1,4 @@
-// Reductions and matrix products.
+// Reductions, matrix products and determinants.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -323,9 +323,61 @@ KernelOr createMatMul(const Step& step) {
   });
 }
 
+/// By elimination with the largest pivot of each column; `a` is n x n and is overwritten.
+double determinant(double* a, int64_t n) {
+  double result = 1;
+  for (int64_t c = 0; c < n; ++c) {
+    int64_t pivot = c;
+    for (int64_t r = c + 1; r < n; ++r) {
+      pivot = std::fabs(a[r * n + c]) > std::fabs(a[pivot * n + c]) ? r : pivot;
+    }
+    if (a[pivot * n + c] == 0) {
+      return 0;
+    }
+    if (pivot != c) {
+      std::swap_ranges(a + c * n, a + (c + 1) * n, a + pivot * n);
+      result = -result;
+    }
+    result *= a[c * n + c];
+    for (int64_t r = c + 1; r < n; ++r) {
+      double factor = a[r * n + c] / a[c * n + c];
+      for (int64_t i = c + 1; i < n; ++i) {
+        a[r * n + i] -= factor * a[c * n + i];
+      }
+    }
+  }
+  return result;
+}
+
+KernelOr createDet(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  size_t rank = in.size();
+  if (rank < 2 || in[rank - 1] != in[rank - 2] ||
+      step.outputs[0].desc.dims != Dims(in.begin(), in.end() - 2)) {
+    return invalidStep(step, "the last two dims are not those of a square matrix");
+  }
+  int64_t n = in.back();
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    auto size = static_cast<size_t>(n * n);
+    return makeKernel([=, matrix = std::vector<double>(size)](void* const* buffers) mutable {
+      for (int64_t i = 0; i < count; ++i) {
+        const T* x = static_cast<const T*>(buffers[from]) + i * n * n;
+        std::transform(x, x + n * n, matrix.begin(), [](T value) { return double{load(value)}; });
+        static_cast<T*>(buffers[to])[i] =
+            store<T>(static_cast<Compute<T>>(determinant(matrix.data(), n)));
+      }
+      return 0;
+    });
+  });
+}
+
 constexpr ReferenceEntry kEntries[] = {
     {"gr.reduce", TypeRule::kAny, createReduce},
     {"gr.matmul", TypeRule::kMatMul, createMatMul, 2, 3},
+    {"gr.det", TypeRule::kFloat, createDet},
 };
 
 }  // namespace

@@ -1,0 +1,245 @@
+// Normalisations: of channels, of rows, across channels, softmax.
+#include <algorithm>
+
+#include "devices/cpu/reference/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Input and result have one shape; operands from 1 on have one value a channel (dim 1).
+absl::Status checkChannelwise(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  bool fits = in.size() >= 2 && in == step.outputs[0].desc.dims;
+  for (size_t i = 1; fits && i < step.inputs.size(); ++i) {
+    fits = step.inputs[i].desc.dims == Dims{in[1]};
+  }
+  return fits ? absl::OkStatus()
+              : invalidStep(step, "the shapes of input, parameters and result do not fit");
+}
+
+/// Buffers of a step, inputs then output.
+std::vector<uint32_t> buffersOf(const Step& step) {
+  std::vector<uint32_t> list;
+  list.reserve(step.inputs.size());
+  for (const Argument& input : step.inputs) {
+    list.push_back(input.buffer);
+  }
+  list.push_back(step.outputs[0].buffer);
+  return list;
+}
+
+template <typename T>
+Sum<T> valueAt(void* const* buffers, uint32_t buffer, int64_t i) {
+  return load(static_cast<const T*>(buffers[buffer])[i]);
+}
+
+KernelOr createBatchNorm(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane, [&](int64_t p) {
+        int64_t c = p % channels;
+        Sum<T> factor =
+            valueAt<T>(buffers, b[1], c) / std::sqrt(valueAt<T>(buffers, b[4], c) + epsilon);
+        Sum<T> shift = valueAt<T>(buffers, b[2], c) - valueAt<T>(buffers, b[3], c) * factor;
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[5]]) + p * plane;
+        for (int64_t i = 0; i < plane; ++i) {
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// Mean and 1 / sqrt(variance + epsilon) of `count` elements.
+template <typename T>
+std::pair<double, double> statistics(const T* x, int64_t count, double epsilon) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += static_cast<double>(load(x[i]));
+  }
+  double mean = sum / static_cast<double>(count);
+  double squares = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double difference = static_cast<double>(load(x[i])) - mean;
+    squares += difference * difference;
+  }
+  return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
+}
+
+KernelOr createInstanceNorm(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane, [&](int64_t p) {
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[3]]) + p * plane;
+        auto [mean, inverse] = statistics(x, plane, epsilon);
+        double factor = valueAt<T>(buffers, b[1], p % channels) * inverse;
+        double shift = valueAt<T>(buffers, b[2], p % channels) - mean * factor;
+        for (int64_t i = 0; i < plane; ++i) {
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+KernelOr createLayerNorm(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  if (in != step.outputs[0].desc.dims) {
+    return invalidStep(step, "input and result have different shapes");
+  }
+  Dims tail(in.begin() + axis, in.end());
+  std::vector<Dims> parameters;
+  for (size_t i = 1; i < step.inputs.size(); ++i) {
+    parameters.push_back(step.inputs[i].desc.dims);
+  }
+  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, tail, parameters));
+  int64_t row = countOf(tail);
+  int64_t rows = row == 0 ? 0 : countOf(in) / row;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      bool hasBias = b.size() == 4;
+      parallelFor(rows, row, [&](int64_t r) {
+        const T* x = static_cast<const T*>(buffers[b[0]]) + r * row;
+        T* y = static_cast<T*>(buffers[b.back()]) + r * row;
+        auto [mean, inverse] = statistics(x, row, epsilon);
+        for (int64_t i = 0; i < row; ++i) {
+          int64_t outer = i / plan.inner();
+          int64_t inner = i % plan.inner();
+          double scale =
+              valueAt<T>(buffers, b[1], plan.offset(outer, 0) + inner * plan.innerStride(0));
+          double bias = hasBias ? valueAt<T>(buffers, b[2],
+                                             plan.offset(outer, 1) + inner * plan.innerStride(1))
+                                : 0;
+          double normal = (static_cast<double>(load(x[i])) - mean) * inverse;
+          y[i] = store<T>(static_cast<Compute<T>>(normal * scale + bias));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+KernelOr createLrn(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(step, "size"));
+  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(step, "alpha", 1e-4));
+  GR_ASSIGN_OR_RETURN(double beta, attributeOr(step, "beta", 0.75));
+  GR_ASSIGN_OR_RETURN(double bias, attributeOr(step, "bias", 1.0));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  if (size < 1 || size > (int64_t{1} << 31)) {
+    return invalidStep(step, "size must be at least 1");
+  }
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane * size, [&](int64_t p) {
+        int64_t c = p % channels;
+        // An even size reaches further to the end, as ONNX defines.
+        int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
+        int64_t last = std::min(channels - 1, c + size / 2);
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[1]]) + p * plane;
+        for (int64_t i = 0; i < plane; ++i) {
+          double squares = 0;
+          for (int64_t other = first; other <= last; ++other) {
+            auto v = static_cast<double>(load(x[(other - c) * plane + i]));
+            squares += v * v;
+          }
+          double norm = std::pow(bias + alpha / static_cast<double>(size) * squares, beta);
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) / norm));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// As rounded to T when that has 16 bits, as each step of ONNX's body of Softmax is: a model gives
+/// the same whether or not the body stands in its place.
+template <typename T>
+double stepOf(double value) {
+  return sizeof(T) == 2 ? static_cast<double>(load(store<T>(static_cast<Compute<T>>(value))))
+                        : value;
+}
+
+/// Softmax of `count` elements that lie `stride` apart.
+template <typename T>
+void softmaxRow(const T* x, T* y, int64_t count, int64_t stride, bool log) {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    highest = std::max(highest, static_cast<double>(load(x[i * stride])));
+  }
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += stepOf<T>(std::exp(stepOf<T>(static_cast<double>(load(x[i * stride])) - highest)));
+  }
+  sum = stepOf<T>(sum);
+  double logSum = stepOf<T>(std::log(sum));
+  for (int64_t i = 0; i < count; ++i) {
+    double shifted = stepOf<T>(static_cast<double>(load(x[i * stride])) - highest);
+    double value = log ? shifted - logSum : stepOf<T>(std::exp(shifted)) / sum;
+    y[i * stride] = store<T>(static_cast<Compute<T>>(value));
+  }
+}
+
+KernelOr createSoftmax(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
+  // A scalar is one element along its only axis.
+  Dims dims = in.empty() ? Dims{1} : in;
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, dims.size()));
+  GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
+  if (in != step.outputs[0].desc.dims) {
+    return invalidStep(step, "input and result have different shapes");
+  }
+  int64_t count = dims[static_cast<size_t>(axis)];
+  int64_t stride = countOf(absl::MakeConstSpan(dims).subspan(static_cast<size_t>(axis) + 1));
+  int64_t rows = count == 0 ? 0 : countOf(dims) / count;
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=](void* const* buffers) {
+      parallelFor(rows, count, [&](int64_t row) {
+        int64_t start = row / stride * count * stride + row % stride;
+        softmaxRow(static_cast<const T*>(buffers[from]) + start,
+                   static_cast<T*>(buffers[to]) + start, count, stride, log);
+      });
+      return 0;
+    });
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.batch_norm", TypeRule::kFloat, createBatchNorm, 5},
+    {"gr.instance_norm", TypeRule::kFloat, createInstanceNorm, 3},
+    {"gr.layer_norm", TypeRule::kFloat, createLayerNorm, 2, 3},
+    {"gr.lrn", TypeRule::kFloat, createLrn},
+    {"gr.softmax", TypeRule::kFloat, createSoftmax},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceNorm() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu
