@@ -7,58 +7,50 @@
 
 namespace graphrun::placement {
 
-Schedule::Schedule(const Simulator& simulator)
+Schedule::Schedule(const Simulator& simulator, const Placement& placement)
     : simulator_(&simulator),
       graph_(&simulator.graph()),
       flat_(&simulator.flat()),
-      cores_(&simulator.cores()),
       meetings_(&simulator.meetings()),
-      starts_(&simulator.starts()),
-      crowding_(&simulator.crowding()) {}
+      cores_(simulator),
+      order_(placement),
+      lines_(simulator),
+      beside_(simulator),
+      due_(simulator.graph().nodeCount()) {}
 
 absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
   GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
-  Schedule schedule(simulator);
+  Schedule schedule(simulator, placement);
   schedule.build(placement, simulation);
   return schedule;
 }
 
 void Schedule::build(const Placement& placement, const Simulation& simulation) {
   size_t nodes = graph_->nodes.size();
-  auto cores = static_cast<size_t>(cores_->count());
-  size_t links = simulator_->links().links().size();
-  rank_ = placement.rank;
-  order_ = placement.order();
+  auto cores = static_cast<size_t>(cores_.count());
   nodes_.assign(nodes, {});
-  arrives_.assign(flat_->edgeCount(), kNone);
-  sent_.assign(graph_->tensors.size(), kNone);
+  moreTurns_.assign(nodes * static_cast<size_t>(cores_.more()), {});
   onCore_.assign(cores, {});
-  onLink_.assign(links, {});
-  toldFor_.assign(simulator_->cluster().workers.size(), 0);
-  busy_.assign(static_cast<size_t>(crowding_->machines()), 0);
-  dueRanks_ = DueRanks(static_cast<int>(nodes));
-  nodeDue_.assign(nodes, 0);
+  arrives_.assign(flat_->edgeCount(), kNone);
+  sendings_.assign(graph_->tensors.size(), hasSides());
   lately_.resize(cores);
-  coreRound_.assign(cores, 0);
-  linkRound_.assign(links, 0);
-  findCores();
-  findSharedLinks();
-  findSides();
+  seen_ = {0, std::vector<int>(cores, 0), std::vector<int>(static_cast<size_t>(lines_.links()), 0)};
   findEnds();
-  for (int n : order_) {
+  for (int n : order_.nodes()) {
     Node& node = nodes_.edit(n);
     node.start = simulation.ops[static_cast<size_t>(n)].start;
     node.finish = simulation.ops[static_cast<size_t>(n)].finish;
     joinDevice(n, placement.device[static_cast<size_t>(n)]);
-    moveTelling(kNone, device(n));
+    beside_.moveNode(kNone, device(n));
   }
   for (const Transfer& transfer : simulation.transfers) {  // each link's in its order
-    Sending& sending = sendings_.edit(make(transfer.tensor, transfer.to));
+    const int id = make(transfer.tensor, transfer.to);
+    Sending& sending = sendings_.edit(id);
     sending.start = transfer.start;
     sending.finish = transfer.finish;
-    forWays(made_.back(), [&](Way way) {
+    forWays(id, [&](Way way) {
       if (way != Way::kLink) {
-        Passage& passage = passages_.edit(passageId(way, made_.back()));
+        Passage& passage = sendings_.editPassage(way, id);
         passage.free = way == Way::kLeaves ? transfer.sent : transfer.start + passage.duration;
       }
     });
@@ -83,7 +75,7 @@ Placement Schedule::placement(const char* strategy) const {
   for (int n = 0; n < nodeCount(); ++n) {
     placement.device.push_back(device(n));
   }
-  placement.rank = rank_;
+  placement.rank = order_.ranks();
   placement.strategy = strategy;
   return placement;
 }
@@ -92,46 +84,17 @@ Placement Schedule::placement(const char* strategy) const {
 
 /// A sending that nobody waits for yet.
 int Schedule::make(int tensor, int to) {
-  int id;
-  if (free_.empty()) {
-    id = sendings_.append();
-    sendingDue_.push_back(0);
-    if (hasSides()) {
-      passages_.append();
-      passages_.append();
-    }
-  } else {
-    id = free_.back();
-    free_.pop_back();
-  }
-  made_.push_back(id);
-  Sending& sending = sendings_.replace(id);
-  sending = {};
-  if (hasSides()) {
-    passages_.replace(passageId(Way::kLeaves, id)) = {};
-    passages_.replace(passageId(Way::kEnters, id)) = {};
-  }
-  sending.tensor = tensor;
-  sending.producer = graph_->tensor(tensor).producer;
-  sending.to = to;
-  sending.ready = sending.producer < 0 ? 0 : nodes_[sending.producer].finish;
-  sending.next = sent_[tensor];
-  sent_.edit(tensor) = id;
+  const int producer = graph_->tensor(tensor).producer;
+  const int id = sendings_.make(tensor, producer, to);
+  due_.admit(id);
+  sendings_.edit(id).ready = producer < 0 ? 0 : nodes_[producer].finish;
   joinLink(id);
   touchSender(tensor);
   return id;
 }
 
-int Schedule::find(int tensor, int to) const {
-  int id = sent_[tensor];
-  while (id != kNone && sendings_[id].to != to) {
-    id = sendings_[id].next;
-  }
-  return id;
-}
-
 int Schedule::acquire(int tensor, int to) {
-  int id = find(tensor, to);
+  int id = sendings_.find(tensor, to);
   id = id == kNone ? make(tensor, to) : id;
   ++sendings_.edit(id).uses;
   return id;
@@ -142,15 +105,9 @@ void Schedule::release(int id) {
     return;
   }
   leaveLink(id);
-  const Sending& gone = sendings_[id];
-  int* place = &sent_.edit(gone.tensor);
-  while (*place != id) {
-    place = &sendings_.edit(*place).next;
-  }
-  *place = gone.next;
-  touchSender(gone.tensor);
-  sendingDue_[static_cast<size_t>(id)] = 0;
-  gone_.push_back(id);
+  sendings_.remove(id);
+  touchSender(sendings_[id].tensor);
+  due_.dropSending(id);
 }
 
 // Changes.
@@ -163,7 +120,7 @@ void Schedule::setDevice(int node, int to) {
   }
   leaveDevice(node);
   joinDevice(node, to);
-  moveTelling(from, to);
+  beside_.moveNode(from, to);
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge];
@@ -188,20 +145,6 @@ void Schedule::setDevice(int node, int to) {
   });
   touchNode(node);
   touchSharers(node);
-}
-
-/// The worker of one device must be told of a node less, that of another of one more.
-void Schedule::moveTelling(int from, int to) {
-  if (starts_->empty()) {
-    return;
-  }
-  auto add = [&](int device, int nodes) {
-    if (int worker = device == kNone ? kNone : starts_->toldFor(device); worker >= 0) {
-      toldFor_.edit(worker) += nodes;
-    }
-  };
-  add(from, -1);
-  add(to, 1);
 }
 
 /// Has a tensor sent to one that reads it, or no longer, where it stays.
@@ -237,7 +180,7 @@ void Schedule::moveOutput(int tensor, int from, int to) {
   if (at.isOutput && at.outputHome == from) {
     acquire(tensor, from);
   } else if (at.isOutput && at.outputHome == to) {
-    release(find(tensor, to));
+    release(sendings_.find(tensor, to));
   }
 }
 
@@ -256,30 +199,15 @@ std::pair<int, int> Schedule::rankRange(int node) const {
   return {first, last};
 }
 
-/// Moves the node in the order of all nodes; those between move by one.
-void Schedule::turnOrder(int node, int to) {
-  int from = rank(node);
-  auto at = [&](int r) { return order_.begin() + r; };
-  if (from < to) {
-    std::rotate(at(from), at(from + 1), at(to + 1));
-  } else {
-    std::rotate(at(to), at(from), at(from + 1));
-  }
-  for (int r = std::min(from, to); r <= std::max(from, to); ++r) {
-    rank_[static_cast<size_t>(nodeAt(r))] = r;
-  }
-}
-
 void Schedule::setRank(int node, int to) {
   assert(shifts_.empty());
   int from = rank(node);
   if (from == to) {
     return;
   }
-  ranksBefore_.emplace_back(node, from);
   readers_.moved.push_back(node);
   touchMeetingsAfter(node);
-  turnOrder(node, to);
+  order_.move(node, to);
   touchAgain(std::min(from, to), std::max(from, to));
   int on = device(node);
   leaveDevice(node);
@@ -297,22 +225,12 @@ void Schedule::undo() {
   shifts_.clear();
   nodes_.undo();
   moreTurns_.undo();
+  onCore_.undo();
+  order_.undo();
   arrives_.undo();
   sendings_.undo();
-  sent_.undo();
-  onCore_.undo();
-  onLink_.undo();
-  passages_.undo();
-  onSide_.undo();
-  toldFor_.undo();
-  busy_.undo();
-  for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
-    turnOrder(change->first, change->second);
-  }
-  ranksBefore_.clear();
-  free_.insert(free_.end(), made_.begin(), made_.end());
-  made_.clear();
-  gone_.clear();
+  lines_.undo();
+  beside_.undo();
 }
 
 void Schedule::keep() {
@@ -328,19 +246,12 @@ void Schedule::keep() {
 void Schedule::commit() {
   nodes_.keep();
   moreTurns_.keep();
+  onCore_.keep();
+  order_.keep();
   arrives_.keep();
   sendings_.keep();
-  sent_.keep();
-  onCore_.keep();
-  onLink_.keep();
-  passages_.keep();
-  onSide_.keep();
-  toldFor_.keep();
-  busy_.keep();
-  ranksBefore_.clear();
-  free_.insert(free_.end(), gone_.begin(), gone_.end());
-  made_.clear();
-  gone_.clear();
+  lines_.keep();
+  beside_.keep();
 }
 
 }  // namespace graphrun::placement

@@ -11,8 +11,13 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "placement/cost_graph/placement.h"
-#include "placement/search/due_ranks.h"
+#include "placement/search/beside_step.h"
+#include "placement/search/core_places.h"
+#include "placement/search/due_work.h"
+#include "placement/search/rank_order.h"
+#include "placement/search/sendings.h"
 #include "placement/search/undoable_vector.h"
+#include "placement/search/waiting_lines.h"
 #include "placement/simulator/placed_costs.h"
 #include "placement/simulator/simulator.h"
 
@@ -83,8 +88,8 @@ class Schedule {
   std::vector<int> criticalNodes() const;
 
   int device(int node) const { return nodes_[node].device; }
-  int rank(int node) const { return rank_[static_cast<size_t>(node)]; }
-  int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
+  int rank(int node) const { return order_.rank(node); }
+  int nodeAt(int rank) const { return order_.nodeAt(rank); }
   /// The last node that runs before this one on a core of its device, -1 if it is the first.
   int nodeBefore(int node) const;
   /// Valid after stepNs.
@@ -94,48 +99,12 @@ class Schedule {
  private:
   static constexpr int kNone = -1;
 
-  /// A node's neighbours on a core.
-  struct Turn {
-    int before = kNone;
-    int after = kNone;
-  };
   /// A node, and its turn on the first core of its device. Times without shifts.
   struct Node {
     int device = 0;
     Turn turn;
     int64_t start = 0;
     int64_t finish = 0;
-  };
-  /// A tensor on its way to an endpoint, and its neighbours on its link. Times without shifts.
-  struct Sending {
-    int tensor = 0;
-    int producer = kNone;  // node; kNone for an input of the graph
-    int to = kClient;
-    int link = 0;
-    int uses = 0;      // consumers there, and one for an output that goes there
-    int next = kNone;  // another sending of the tensor
-    Turn turn;         // on its link
-    int64_t duration = 0;
-    int64_t ready = 0;
-    int64_t start = 0;
-    int64_t finish = 0;
-  };
-  /// A sending on its way by a side of an interface, and its neighbours there. Times without
-  /// shifts.
-  struct Passage {
-    Turn turn;
-    int64_t duration = 0;
-    int64_t free = 0;  // when the side is free again
-  };
-  /// Transfers wait in line for one of these.
-  enum class Way : uint8_t { kLink, kLeaves, kEnters };
-  /// Nodes of a core, or sendings of a link or of a side of an interface.
-  struct List {
-    int first = kNone;
-    int last = kNone;
-    int count = 0;
-    int finger = kNone;  // of a link: where something was put last
-    int64_t bytes = 0;   // of a link
   };
   /// Everything of a rank from here on happens so much later than its times tell.
   struct Shift {
@@ -176,7 +145,30 @@ class Schedule {
     std::vector<int> ends;  // outputs of the graph that it makes
   };
 
-  explicit Schedule(const Simulator& simulator);
+  /// What is looked at when lines are merged.
+  struct Merge {
+    std::vector<Place> early;
+    std::vector<Place> late;
+    std::vector<Place> merged;
+  };
+  /// What the end of the step is asked for.
+  struct Ends {
+    std::vector<int> outputs;  // of the graph
+    bool asksLinks = false;    // rather than the outputs
+  };
+  /// From the start of a node, or sending, to the end of the step.
+  struct Tails {
+    std::vector<int64_t> nodes;
+    std::vector<int64_t> sendings;  // while those of nodes are learnt
+  };
+  /// In which round something was seen first, by core and by link.
+  struct Seen {
+    int round = 0;
+    std::vector<int> cores;
+    std::vector<int> links;
+  };
+
+  Schedule(const Simulator& simulator, const Placement& placement);
   void build(const Placement& placement, const Simulation& simulation);
   int nodeCount() const { return nodes_.size(); }
   PlacedCosts<Schedule> costs() const { return {*simulator_, *this}; }
@@ -204,7 +196,7 @@ class Schedule {
     const int meeting = graph_->node(node).meeting;
     const int first = meetings_->firstStep(meeting, *this);
     for (int device : meetings_->devicesOf(meeting, *this)) {
-      for (int core : cores_->of(device)) {
+      for (int core : cores_.of(device)) {
         int last = nodeBefore(first, core);
         last = last == first ? turnOn(first, core).before : last;
         if (last != kNone) {
@@ -238,9 +230,7 @@ class Schedule {
   /// Calls `visit` with each sending of a tensor, or of all outputs of a node.
   template <typename Visit>
   void forSendings(int tensor, const Visit& visit) const {
-    for (int id = sent_[tensor]; id != kNone; id = sendings_[id].next) {
-      visit(id);
-    }
+    sendings_.forTensor(tensor, visit);
   }
   template <typename Visit>
   void forSendingsOf(int node, const Visit& visit) const {
@@ -251,82 +241,46 @@ class Schedule {
 
   /// The turn of a node on the i-th core of its device.
   const Turn& turnAt(int node, int i) const {
-    return i == 0 ? nodes_[node].turn : moreTurns_[node * moreCores_ + i - 1];
+    return i == 0 ? nodes_[node].turn : moreTurns_[node * cores_.more() + i - 1];
   }
   Turn& editTurnAt(int node, int i) {
-    return i == 0 ? nodes_.edit(node).turn : moreTurns_.edit(node * moreCores_ + i - 1);
+    return i == 0 ? nodes_.edit(node).turn : moreTurns_.edit(node * cores_.more() + i - 1);
   }
   /// Returns the turn of a node on a core by its id.
-  const Turn& turnOn(int node, int core) const { return turnAt(node, placeOn(node, core)); }
-  Turn& editTurnOn(int node, int core) { return editTurnAt(node, placeOn(node, core)); }
-  /// Returns which one of its device's cores this one is.
-  int placeOn(int node, int core) const {
-    return moreCores_ == 0 ? 0 : coreIndex(device(node), core);
+  const Turn& turnOn(int node, int core) const {
+    return turnAt(node, cores_.place(device(node), core));
   }
-  int coreIndex(int device, int core) const {
-    return coreIndex_[static_cast<size_t>(device)][static_cast<size_t>(core)];
+  Turn& editTurnOn(int node, int core) {
+    return editTurnAt(node, cores_.place(device(node), core));
   }
-  bool hasCore(int device, int core) const {
-    return cores_->isShared() ? coreIndex(device, core) >= 0 : device == core;
-  }
-  absl::Span<const int> coresOf(int node) const { return cores_->of(device(node)); }
+  absl::Span<const int> coresOf(int node) const { return cores_.of(device(node)); }
   /// Calls `visit` with each of the node's turns.
   template <typename Visit>
   void forTurns(int node, const Visit& visit) const {
     visit(nodes_[node].turn);
-    for (int i = 1; moreCores_ > 0 && i < static_cast<int>(coresOf(node).size()); ++i) {
+    for (int i = 1; cores_.more() > 0 && i < static_cast<int>(coresOf(node).size()); ++i) {
       visit(turnAt(node, i));
     }
   }
 
   // schedule.cpp: changes.
   int make(int tensor, int to);
-  int find(int tensor, int to) const;
   int acquire(int tensor, int to);
   void release(int sending);
   void receive(int tensor, const Use& use);
   void moveOutput(int tensor, int from, int to);
-  void turnOrder(int node, int rank);
-
-  void moveTelling(int from, int to);
-
   void commit();
 
   // schedule_lists.cpp: the order of cores and links.
-  void findCores();
   int nodeBefore(int node, int core) const;
   void leaveDevice(int node);
   void joinDevice(int node, int device);
   void joinCore(int node, int core);
-  bool hasSides() const { return onSide_.size() > 0; }
-  /// The link, or the side, for which a sending waits in line; kNone: none.
-  int lineOf(Way way, const Sending& sending) const {
-    const LinkInfo& link = simulator_->links().link(sending.link);
-    return way == Way::kLink ? sending.link : way == Way::kLeaves ? link.leaves : link.enters;
-  }
-  static int passageId(Way way, int sending) { return 2 * sending + (way == Way::kEnters ? 1 : 0); }
-  const List& lineAt(Way way, int line) const {
-    return way == Way::kLink ? onLink_[line] : onSide_[line];
-  }
-  List& editLine(Way way, int line) {
-    return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
-  }
-  const Turn& turnIn(Way way, int sending) const {
-    return way == Way::kLink ? sendings_[sending].turn : passages_[passageId(way, sending)].turn;
-  }
-  Turn& editTurnIn(Way way, int sending) {
-    return way == Way::kLink ? sendings_.edit(sending).turn
-                             : passages_.edit(passageId(way, sending)).turn;
-  }
+  bool hasSides() const { return lines_.sides() > 0; }
   /// Calls `visit` with each way on which the sending waits in line.
   template <typename Visit>
   void forWays(int sending, const Visit& visit) const {
-    visit(Way::kLink);
-    for (Way way : {Way::kLeaves, Way::kEnters}) {
-      if (hasSides() && lineOf(way, sendings_[sending]) != kNone) {
-        visit(way);
-      }
-    }
+    lines_.forWays(sendings_[sending], visit);
   }
   Place placeOf(Way way, int sending) const;
   bool precedes(Way way, int a, int b) const;
@@ -339,8 +293,6 @@ class Schedule {
   void reinsert(int sending);
   void reinsertAll(int node);
   void mergeLine(Way way, int line, int cut);
-  void findSharedLinks();
-  void findSides();
   void findEnds();
 
   // schedule_times.cpp: what is due.
@@ -371,7 +323,6 @@ class Schedule {
   void settleRank(int rank);
   void settleAll();
   int64_t besideNs(int64_t step) const;
-  void countBusy(int node, int64_t ns);
   void forget();
 
   // schedule_shifts.cpp: delays of everything from a rank on.
@@ -395,57 +346,30 @@ class Schedule {
   const Simulator* simulator_;
   const CostGraph* graph_;
   const FlatGraph* flat_;
-  const CoreTable* cores_;
   const Meetings* meetings_;
-  const StepStarts* starts_;
-  const Crowding* crowding_;
-  int moreCores_ = 0;  // of the device with the most, beside the first
-  /// [device][core], -1: not its own; empty if no device shares.
-  std::vector<std::vector<int>> coreIndex_;
+  CorePlaces cores_;
 
   UndoableVector<Node> nodes_;
   UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]
-  std::vector<int> rank_;           // by node
-  std::vector<int> order_;          // nodes by rank
-  UndoableVector<int> arrives_;     // by edge: the sending that brings the tensor, kNone at home
-  UndoableVector<Sending> sendings_;
-  UndoableVector<int> sent_;  // by tensor: its first sending
-  UndoableVector<List> onCore_;
-  UndoableVector<List> onLink_;
-  UndoableVector<Passage> passages_;  // [sending][leaves, enters]; empty without sides
-  UndoableVector<List> onSide_;
-  std::vector<Way> wayOfSide_;
-  UndoableVector<int> toldFor_;   // by worker: nodes for which it must be told
-  UndoableVector<int64_t> busy_;  // by machine of Crowding: what its nodes take
-  std::vector<char> isShared_;    // by link: several endpoints send over it
-  std::vector<int> ends_;         // outputs of the graph
-  bool asksLinks_ = false;        // rather than the outputs, for the end of the step
+  UndoableVector<WaitingLine> onCore_;
+  RankOrder order_;
+  UndoableVector<int> arrives_;  // by edge: the sending that brings the tensor, kNone at home
+  Sendings sendings_;
+  WaitingLines lines_;
+  BesideStep beside_;
+  Ends ends_;
 
-  std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
-  std::vector<int> free_;                         // sendings that stand for nothing
-  std::vector<int> made_;                         // sendings since the last keep
-  std::vector<int> gone_;
-
-  DueRanks dueRanks_;
-  std::vector<char> nodeDue_;
-  std::vector<char> sendingDue_;
-  std::vector<int> dueInputs_;  // sendings of the graph's inputs
-
+  DueWork due_;
   std::vector<Shift> shifts_;    // ascending; the last one that is not above a rank counts
   std::vector<Delayed> lately_;  // by core
   Readers readers_;
 
   Window window_;
-  std::vector<int64_t> tails_;         // by node: from its start to the end of the step
-  std::vector<int64_t> sendingTails_;  // by sending, while tails_ are learnt
+  Tails tails_;
 
   // Scratch.
-  int round_ = 0;
-  std::vector<int> coreRound_;
-  std::vector<int> linkRound_;
-  std::vector<Place> early_;
-  std::vector<Place> late_;
-  std::vector<Place> merged_;
+  Seen seen_;
+  Merge merge_;
 };
 
 }  // namespace graphrun::placement

@@ -1,5 +1,4 @@
 // These methods find what the step waits for.
-#include <algorithm>
 
 #include "placement/search/schedule.h"
 
@@ -19,7 +18,7 @@ int Schedule::lastNode() const {
     int node = onCore_[core].last;
     look(node, node == kNone ? 0 : finishOf(node));
   }
-  for (int t : ends_) {
+  for (int t : ends_.outputs) {
     forSendings(t, [&](int id) { look(senderOf(id), arrivalOf(id)); });
   }
   return last;
@@ -30,7 +29,7 @@ int Schedule::senderOf(int id) const {
   auto behind = [&](int sending) {
     int last = kNone;  // of those before it the one that had its turn last
     forWays(sending, [&](Way way) {
-      int before = turnIn(way, sending).before;
+      int before = sendings_.turn(way, sending).before;
       bool isLater =
           before != kNone && (last == kNone || sendings_[before].start > sendings_[last].start);
       last = isLater ? before : last;

@@ -6,21 +6,6 @@
 
 namespace graphrun::placement {
 
-/// Finds the cores of devices: where devices share cores, a node has a turn on each core of its
-/// device.
-void Schedule::findCores() {
-  size_t devices = cores_->isShared() ? simulator_->cluster().devices.size() : 0;
-  coreIndex_.assign(devices, std::vector<int>(static_cast<size_t>(onCore_.size()), kNone));
-  for (size_t d = 0; d < devices; ++d) {
-    int count = 0;
-    for (int core : cores_->of(static_cast<int>(d))) {
-      coreIndex_[d][static_cast<size_t>(core)] = count++;
-    }
-    moreCores_ = std::max(moreCores_, count - 1);
-  }
-  moreTurns_.assign(graph_->nodes.size() * static_cast<size_t>(moreCores_), {});
-}
-
 int Schedule::nodeBefore(int node) const {
   int last = kNone;
   forTurns(node, [&](const Turn& turn) {
@@ -42,26 +27,19 @@ int Schedule::nodeBefore(int node, int core) const {
     return at;
   }
   for (int r = rank(node) - 1; r >= 0; --r) {
-    if (hasCore(device(nodeAt(r)), core)) {
+    if (cores_.has(device(nodeAt(r)), core)) {
       return nodeAt(r);
     }
   }
   return kNone;
 }
 
-/// So much more is computed on the machine of a node's device.
-void Schedule::countBusy(int node, int64_t ns) {
-  if (int machine = ns == 0 ? kNone : crowding_->machineOf(device(node)); machine >= 0) {
-    busy_.edit(machine) += ns;
-  }
-}
-
 void Schedule::leaveDevice(int node) {
   touchMeetingsAfter(node);
-  countBusy(node, nodes_[node].start - nodes_[node].finish);
+  beside_.countBusy(device(node), nodes_[node].start - nodes_[node].finish);
   for (int core : coresOf(node)) {
     Turn left = turnOn(node, core);
-    List& list = onCore_.edit(core);
+    WaitingLine& list = onCore_.edit(core);
     --list.count;
     (left.before == kNone ? list.first : editTurnOn(left.before, core).after) = left.after;
     (left.after == kNone ? list.last : editTurnOn(left.after, core).before) = left.before;
@@ -73,15 +51,15 @@ void Schedule::leaveDevice(int node) {
 
 void Schedule::joinDevice(int node, int device) {
   nodes_.edit(node).device = device;
-  countBusy(node, nodes_[node].finish - nodes_[node].start);
-  for (int core : cores_->of(device)) {
+  beside_.countBusy(device, nodes_[node].finish - nodes_[node].start);
+  for (int core : cores_.of(device)) {
     joinCore(node, core);
   }
   touchMeetingsAfter(node);
 }
 
 void Schedule::joinCore(int node, int core) {
-  List& list = onCore_.edit(core);
+  WaitingLine& list = onCore_.edit(core);
   int before = nodeBefore(node, core);
   int after = before == kNone ? list.first : turnOn(before, core).after;
   ++list.count;
@@ -98,7 +76,7 @@ void Schedule::joinCore(int node, int core) {
 Schedule::Place Schedule::placeOf(Way way, int id) const {
   const Sending& at = sendings_[id];
   int rank = rankOf(at);
-  bool isShared = way != Way::kLink || isShared_[static_cast<size_t>(at.link)] != 0;
+  bool isShared = way != Way::kLink || lines_.isShared(at.link);
   return {isShared ? at.ready + shiftOf(rank) : 0, rank, at.tensor, at.to, id};
 }
 
@@ -108,26 +86,26 @@ bool Schedule::precedes(Way way, int a, int b) const { return placeOf(way, a) < 
 int Schedule::neighbour(Way way, const Sending& sending) const {
   constexpr int kFar = 64;  // ranks
   constexpr int kShort = 16;
-  const int line = lineOf(way, sending);
-  if (lineAt(way, line).count <= kShort) {
-    return lineAt(way, line).last;
+  const int line = lines_.lineOf(way, sending);
+  if (lines_.at(way, line).count <= kShort) {
+    return lines_.at(way, line).last;
   }
   int found = kNone;
   int last = std::max(0, rankOf(sending) - kFar);
   for (int r = rankOf(sending) - 1; r >= last && found == kNone; --r) {
     forSendingsOf(nodeAt(r),
-                  [&](int id) { found = lineOf(way, sendings_[id]) == line ? id : found; });
+                  [&](int id) { found = lines_.lineOf(way, sendings_[id]) == line ? id : found; });
   }
-  return found == kNone ? lineAt(way, line).finger : found;
+  return found == kNone ? lines_.at(way, line).finger : found;
 }
 
 void Schedule::leaveLine(Way way, int id) {
-  const Turn left = turnIn(way, id);
-  List& list = editLine(way, lineOf(way, sendings_[id]));
+  const Turn left = sendings_.turn(way, id);
+  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, sendings_[id]));
   --list.count;
   list.bytes -= graph_->tensor(sendings_[id].tensor).bytes;
-  (left.before == kNone ? list.first : editTurnIn(way, left.before).after) = left.after;
-  (left.after == kNone ? list.last : editTurnIn(way, left.after).before) = left.before;
+  (left.before == kNone ? list.first : sendings_.editTurn(way, left.before).after) = left.after;
+  (left.after == kNone ? list.last : sendings_.editTurn(way, left.after).before) = left.before;
   if (list.finger == id) {
     list.finger = left.before == kNone ? left.after : left.before;
   }
@@ -149,8 +127,8 @@ void Schedule::joinLink(int id) {
   sending.duration = links.nanos(sending.link, bytes);
   forWays(id, [&](Way way) {
     if (way != Way::kLink) {
-      passages_.edit(passageId(way, id)).duration =
-          links.side(lineOf(way, sendings_[id])).nanos(bytes);
+      sendings_.editPassage(way, id).duration =
+          links.side(lines_.lineOf(way, sendings_[id])).nanos(bytes);
     }
     insert(way, id, neighbour(way, sendings_[id]));
   });
@@ -160,20 +138,20 @@ void Schedule::joinLink(int id) {
 void Schedule::insert(Way way, int id, int near) {
   int before = near;
   while (before != kNone && precedes(way, id, before)) {
-    before = turnIn(way, before).before;
+    before = sendings_.turn(way, before).before;
   }
-  List& list = editLine(way, lineOf(way, sendings_[id]));
-  int after = before == kNone ? list.first : turnIn(way, before).after;
+  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, sendings_[id]));
+  int after = before == kNone ? list.first : sendings_.turn(way, before).after;
   while (after != kNone && precedes(way, after, id)) {
     before = after;
-    after = turnIn(way, after).after;
+    after = sendings_.turn(way, after).after;
   }
   ++list.count;
   list.bytes += graph_->tensor(sendings_[id].tensor).bytes;
   list.finger = id;
-  editTurnIn(way, id) = {before, after};
-  (before == kNone ? list.first : editTurnIn(way, before).after) = id;
-  (after == kNone ? list.last : editTurnIn(way, after).before) = id;
+  sendings_.editTurn(way, id) = {before, after};
+  (before == kNone ? list.first : sendings_.editTurn(way, before).after) = id;
+  (after == kNone ? list.last : sendings_.editTurn(way, after).before) = id;
   touchSending(id);
   if (after != kNone) {
     touchSending(after);
@@ -181,7 +159,7 @@ void Schedule::insert(Way way, int id, int near) {
 }
 
 bool Schedule::isMisplaced(Way way, int id) const {
-  auto [before, after] = turnIn(way, id);
+  auto [before, after] = sendings_.turn(way, id);
   return (before != kNone && precedes(way, id, before)) ||
          (after != kNone && precedes(way, after, id));
 }
@@ -190,7 +168,7 @@ bool Schedule::isMisplaced(Way way, int id) const {
 void Schedule::reinsert(int id) {
   forWays(id, [&](Way way) {
     if (isMisplaced(way, id)) {
-      auto [before, after] = turnIn(way, id);
+      auto [before, after] = sendings_.turn(way, id);
       leaveLine(way, id);
       insert(way, id, before != kNone ? before : after);
     }
@@ -215,12 +193,12 @@ void Schedule::reinsertAll(int node) {
 /// Puts what several endpoints send over a link, or by a side, in order again after a shift: what
 /// has ranks below `cut` is in order, and so is the rest.
 void Schedule::mergeLine(Way way, int line, int cut) {
-  early_.clear();
-  late_.clear();
+  merge_.early.clear();
+  merge_.late.clear();
   bool sorted = true;
   bool wasLate = false;
   Place last{-1, 0, 0, 0, kNone};
-  for (int id = lineAt(way, line).first; id != kNone; id = turnIn(way, id).after) {
+  for (int id = lines_.at(way, line).first; id != kNone; id = sendings_.turn(way, id).after) {
     Place place = placeOf(way, id);
     if (wasLate != (place.rank >= cut)) {
       wasLate = !wasLate;
@@ -228,39 +206,27 @@ void Schedule::mergeLine(Way way, int line, int cut) {
     }
     sorted = sorted && last < place;
     last = place;
-    (wasLate ? late_ : early_).push_back(place);
+    (wasLate ? merge_.late : merge_.early).push_back(place);
   }
   if (sorted) {
     return;
   }
-  merged_.clear();
-  std::merge(early_.begin(), early_.end(), late_.begin(), late_.end(), std::back_inserter(merged_));
-  List& list = editLine(way, line);
-  list.first = merged_.front().sending;
-  list.last = merged_.back().sending;
-  for (size_t i = 0; i < merged_.size(); ++i) {
-    int id = merged_[i].sending;
-    int before = i == 0 ? kNone : merged_[i - 1].sending;
-    int after = i + 1 == merged_.size() ? kNone : merged_[i + 1].sending;
-    const Turn now = turnIn(way, id);
+  merge_.merged.clear();
+  std::merge(merge_.early.begin(), merge_.early.end(), merge_.late.begin(), merge_.late.end(),
+             std::back_inserter(merge_.merged));
+  WaitingLine& list = lines_.edit(way, line);
+  list.first = merge_.merged.front().sending;
+  list.last = merge_.merged.back().sending;
+  for (size_t i = 0; i < merge_.merged.size(); ++i) {
+    int id = merge_.merged[i].sending;
+    int before = i == 0 ? kNone : merge_.merged[i - 1].sending;
+    int after = i + 1 == merge_.merged.size() ? kNone : merge_.merged[i + 1].sending;
+    const Turn now = sendings_.turn(way, id);
     if (now.before != before) {
       touchSending(id);
     }
     if (now.before != before || now.after != after) {
-      editTurnIn(way, id) = {before, after};
-    }
-  }
-}
-
-/// Finds the way that each side leads.
-void Schedule::findSides() {
-  const LinkTable& links = simulator_->links();
-  onSide_.assign(links.sides().size(), {});
-  passages_.assign(0, {});
-  wayOfSide_.assign(links.sides().size(), Way::kLeaves);
-  for (const LinkInfo& link : links.links()) {
-    if (link.enters >= 0) {
-      wayOfSide_[static_cast<size_t>(link.enters)] = Way::kEnters;
+      sendings_.editTurn(way, id) = {before, after};
     }
   }
 }
@@ -271,30 +237,12 @@ void Schedule::findEnds() {
   const std::vector<LinkInfo>& links = simulator_->links().links();
   for (int t = 0; t < graph_->tensorCount(); ++t) {
     if (graph_->tensor(t).isOutput) {
-      ends_.push_back(t);
+      ends_.outputs.push_back(t);
     }
   }
-  asksLinks_ = ends_.size() > links.size() &&
-               std::all_of(links.begin(), links.end(),
-                           [](const LinkInfo& link) { return link.model.queues; });
-}
-
-void Schedule::findSharedLinks() {
-  const LinkTable& links = simulator_->links();
-  std::vector<int> senders(links.links().size(), kClient - 1);
-  // Sendings that wait in several lines must have one order in all, or they would wait for each
-  // other.
-  isShared_.assign(senders.size(), links.sides().empty() ? 0 : 1);
-  auto devices = static_cast<int>(simulator_->cluster().devices.size());
-  for (int from = kClient; from < devices; ++from) {
-    for (int to = kClient; to < devices; ++to) {
-      if (from != to) {
-        auto link = static_cast<size_t>(links.id(from, to));
-        isShared_[link] |= senders[link] >= kClient && senders[link] != from ? 1 : 0;
-        senders[link] = from;
-      }
-    }
-  }
+  ends_.asksLinks = ends_.outputs.size() > links.size() &&
+                    std::all_of(links.begin(), links.end(),
+                                [](const LinkInfo& link) { return link.model.queues; });
 }
 
 }  // namespace graphrun::placement

@@ -42,13 +42,13 @@ void Schedule::shift(int64_t delay, int cut) {
       touchNode(nodeAt(r));
     }
   }
-  for (int l = 0; l < onLink_.size(); ++l) {
-    if (isShared_[static_cast<size_t>(l)] != 0) {
+  for (int l = 0; l < lines_.links(); ++l) {
+    if (lines_.isShared(l)) {
       mergeLine(Way::kLink, l, cut);
     }
   }
-  for (int s = 0; s < onSide_.size(); ++s) {
-    mergeLine(wayOfSide_[static_cast<size_t>(s)], s, cut);
+  for (int s = 0; s < lines_.sides(); ++s) {
+    mergeLine(lines_.wayOfSide(s), s, cut);
   }
 }
 
@@ -82,29 +82,29 @@ void Schedule::touchFirsts(int cut) {
     int last = onCore_[core].last;
     missing += last != kNone && rank(last) >= cut ? 1 : 0;
   }
-  for (int l = 0; l < onLink_.size(); ++l) {
-    int last = onLink_[l].last;
-    bool counts = isShared_[static_cast<size_t>(l)] == 0 && last != kNone;
+  for (int l = 0; l < lines_.links(); ++l) {
+    int last = lines_.onLink(l).last;
+    bool counts = !lines_.isShared(l) && last != kNone;
     missing += counts && rankOf(sendings_[last]) >= cut ? 1 : 0;
   }
-  ++round_;
+  ++seen_.round;
   auto isFirst = [&](std::vector<int>& rounds, int id) {
     int& seen = rounds[static_cast<size_t>(id)];
-    bool first = seen != round_;
-    seen = round_;
+    bool first = seen != seen_.round;
+    seen = seen_.round;
     missing -= first ? 1 : 0;
     return first;
   };
   for (int r = cut; missing > 0 && r < nodeCount(); ++r) {
     int node = nodeAt(r);
     for (int core : coresOf(node)) {
-      if (isFirst(coreRound_, core)) {
+      if (isFirst(seen_.cores, core)) {
         touchNode(node);
       }
     }
     forSendingsOf(node, [&](int id) {
       int link = sendings_[id].link;
-      if (isShared_[static_cast<size_t>(link)] == 0 && isFirst(linkRound_, link)) {
+      if (!lines_.isShared(link) && isFirst(seen_.links, link)) {
         while (sendings_[id].turn.before != kNone &&
                rankOf(sendings_[sendings_[id].turn.before]) >= cut) {
           id = sendings_[id].turn.before;  // of several sendings of the node the first
@@ -116,8 +116,8 @@ void Schedule::touchFirsts(int cut) {
 }
 
 void Schedule::learnReaders() {
-  readers_ = {order_, {}, {}};
-  for (int node : order_) {
+  readers_ = {order_.nodes(), {}, {}};
+  for (int node : order_.nodes()) {
     int oldest = std::numeric_limits<int>::max() / 2;
     for (int tensor : flat_->inputs(node)) {
       int producer = graph_->tensor(tensor).producer;
@@ -141,7 +141,7 @@ void Schedule::applyShifts() {
       sending.finish += delay;
       for (Way way : {Way::kLeaves, Way::kEnters}) {
         if (hasSides()) {
-          passages_.edit(passageId(way, id)).free += delay;
+          sendings_.editPassage(way, id).free += delay;
         }
       }
     });

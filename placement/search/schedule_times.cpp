@@ -65,27 +65,17 @@ void Schedule::touchFellows(int node) {
   }
 }
 
-void Schedule::touchNode(int node) {
-  nodeDue_[static_cast<size_t>(node)] = 1;
-  dueRanks_.add(rank(node));
-}
+void Schedule::touchNode(int node) { due_.addNode(node, rank(node)); }
 
-void Schedule::touchSending(int id) {
-  sendingDue_[static_cast<size_t>(id)] = 1;
-  if (sendings_[id].producer < 0) {
-    dueInputs_.push_back(id);
-  }
-  dueRanks_.add(rankOf(sendings_[id]));
-}
+void Schedule::touchSending(int id) { due_.addSending(id, rankOf(sendings_[id])); }
 
 /// Moves what is due of nodes that have new ranks to these.
 void Schedule::touchAgain(int firstRank, int lastRank) {
   for (int r = firstRank; r <= lastRank; ++r) {
-    bool due = nodeDue_[static_cast<size_t>(nodeAt(r))] != 0;
-    forSendingsOf(nodeAt(r),
-                  [&](int id) { due = due || sendingDue_[static_cast<size_t>(id)] != 0; });
+    bool due = due_.isNodeDue(nodeAt(r));
+    forSendingsOf(nodeAt(r), [&](int id) { due = due || due_.isSendingDue(id); });
     if (due) {
-      dueRanks_.add(r);
+      due_.addRank(r);
     }
   }
 }
@@ -116,7 +106,7 @@ void Schedule::settleNode(int node) {
   if (start == at.start && finish == was) {
     return;
   }
-  countBusy(node, finish - start - (at.finish - at.start));
+  beside_.countBusy(at.device, finish - start - (at.finish - at.start));
   Node& settled = nodes_.edit(node);
   settled.start = start;
   settled.finish = finish;
@@ -153,14 +143,13 @@ int64_t Schedule::passSides(int id, int64_t begin) {
     if (way == Way::kLink) {
       return;
     }
-    const Passage& at = passages_[passageId(way, id)];
+    const Passage& at = sendings_.passage(way, id);
     if (int before = at.turn.before; before != kNone) {
-      const int64_t free =
-          passages_[passageId(way, before)].free + shiftOf(rankOf(sendings_[before]));
+      const int64_t free = sendings_.passage(way, before).free + shiftOf(rankOf(sendings_[before]));
       begin = std::max(begin, free - delay);
     }
     if (const int64_t free = begin + at.duration; free != at.free) {
-      passages_.edit(passageId(way, id)).free = free;
+      sendings_.editPassage(way, id).free = free;
       if (at.turn.after != kNone) {
         touchSending(at.turn.after);
       }
@@ -170,7 +159,7 @@ int64_t Schedule::passSides(int id, int64_t begin) {
 }
 
 void Schedule::settleSending(int id) {
-  sendingDue_[static_cast<size_t>(id)] = 0;
+  due_.dropSending(id);
   const Sending& at = sendings_[id];
   int64_t delay = shiftOf(rankOf(at));
   bool waits = at.turn.before != kNone && queues(at.link);
@@ -199,20 +188,18 @@ void Schedule::settleSending(int id) {
 
 void Schedule::settleRank(int rank) {
   if (rank < 0) {
-    std::vector<int> inputs = std::move(dueInputs_);
-    dueInputs_.clear();
-    for (int id : inputs) {
+    for (int id : due_.takeInputs()) {
       settleSending(id);
     }
     return;
   }
   int node = nodeAt(rank);
-  if (nodeDue_[static_cast<size_t>(node)] != 0) {
-    nodeDue_[static_cast<size_t>(node)] = 0;
+  if (due_.isNodeDue(node)) {
+    due_.dropNode(node);
     settleNode(node);
   }
   forSendingsOf(node, [&](int id) {
-    if (sendingDue_[static_cast<size_t>(id)] != 0) {
+    if (due_.isSendingDue(id)) {
       settleSending(id);
     }
   });
@@ -223,8 +210,8 @@ void Schedule::settleAll() {
   std::fill(lately_.begin(), lately_.end(), Delayed{});
   int settled = 0;
   int look = kFirstLook;
-  for (int rank = dueRanks_.take(nodeCount()); rank < nodeCount();
-       rank = dueRanks_.take(nodeCount())) {
+  for (int rank = due_.takeRank(nodeCount()); rank < nodeCount();
+       rank = due_.takeRank(nodeCount())) {
     settleRank(rank);
     if (++settled >= look && (shifts_.empty() || shifts_.back().rank <= rank)) {
       if (int64_t delay = commonDelay(rank + 1); delay != 0) {
@@ -237,22 +224,7 @@ void Schedule::settleAll() {
 
 /// Returns what a step of `step` ns takes beside that: Simulation::overheadNs and crowdingNs.
 int64_t Schedule::besideNs(int64_t step) const {
-  int64_t crowded = 0;
-  if (!crowding_->empty()) {
-    crowded = crowding_->stepNs([this](int machine) { return busy_[machine]; }, step);
-  }
-  if (starts_->empty()) {
-    return crowded;
-  }
-  int workers = 0;
-  for (int w = 0; w < toldFor_.size(); ++w) {
-    workers += toldFor_[w] > 0 ? 1 : 0;
-  }
-  int64_t bytes = 0;
-  for (int l = 0; l < onLink_.size(); ++l) {
-    bytes += starts_->isHandedOut(l) ? onLink_[l].bytes : 0;
-  }
-  return crowded + starts_->ns(workers, bytes);
+  return beside_.ns(step, lines_.links(), [this](int link) { return lines_.onLink(link).bytes; });
 }
 
 int64_t Schedule::stepNs() {
@@ -265,29 +237,28 @@ int64_t Schedule::stepNs() {
     int last = onCore_[core].last;
     step = last == kNone ? step : std::max(step, finishOf(last));
   }
-  for (int l = 0; asksLinks_ && l < onLink_.size(); ++l) {
-    int last = onLink_[l].last;
+  for (int l = 0; ends_.asksLinks && l < lines_.links(); ++l) {
+    int last = lines_.onLink(l).last;
     step = last == kNone ? step : std::max(step, arrivalOf(last));
   }
-  for (size_t i = 0; !asksLinks_ && i < ends_.size(); ++i) {
-    forSendings(ends_[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
+  for (size_t i = 0; !ends_.asksLinks && i < ends_.outputs.size(); ++i) {
+    forSendings(ends_.outputs[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
   }
   return step + besideNs(step);
 }
 
 /// Nothing is due any more; after a window it stays due, what has to be and perhaps some more.
 void Schedule::forget() {
-  for (int rank = dueRanks_.take(endOfWork()); rank < endOfWork();
-       rank = dueRanks_.take(endOfWork())) {
+  for (int rank = due_.takeRank(endOfWork()); rank < endOfWork();
+       rank = due_.takeRank(endOfWork())) {
     if (rank >= 0) {
-      nodeDue_[static_cast<size_t>(nodeAt(rank))] = 0;
-      forSendingsOf(nodeAt(rank), [&](int id) { sendingDue_[static_cast<size_t>(id)] = 0; });
+      due_.dropNode(nodeAt(rank));
+      forSendingsOf(nodeAt(rank), [&](int id) { due_.dropSending(id); });
     }
   }
-  for (int id : dueInputs_) {
-    sendingDue_[static_cast<size_t>(id)] = 0;
+  for (int id : due_.takeInputs()) {
+    due_.dropSending(id);
   }
-  dueInputs_.clear();
 }
 
 }  // namespace graphrun::placement

@@ -29,17 +29,17 @@ void Schedule::learnTails() {
   assert(!isOpen() && shifts_.empty());
   std::vector<Event> events;
   events.reserve(static_cast<size_t>(nodeCount()) + sendings_.size());
-  for (int n : order_) {
+  for (int n : order_.nodes()) {
     events.push_back({nodes_[n].start, nodes_[n].finish, rank(n), false, n});
     forSendingsOf(n, [&](int id) {
       events.push_back({sendings_[id].start, sendings_[id].finish, rank(n), true, id});
     });
   }
   std::sort(events.begin(), events.end());
-  tails_.assign(static_cast<size_t>(nodeCount()), 0);
-  sendingTails_.assign(static_cast<size_t>(sendings_.size()), 0);
+  tails_.nodes.assign(static_cast<size_t>(nodeCount()), 0);
+  tails_.sendings.assign(static_cast<size_t>(sendings_.size()), 0);
   for (auto event = events.rbegin(); event != events.rend(); ++event) {
-    (event->isSending ? sendingTails_ : tails_)[static_cast<size_t>(event->id)] =
+    (event->isSending ? tails_.sendings : tails_.nodes)[static_cast<size_t>(event->id)] =
         event->isSending ? tailOfSending(event->id) : tailOfNode(event->id);
   }
 }
@@ -47,17 +47,17 @@ void Schedule::learnTails() {
 int64_t Schedule::tailOfSending(int id) const {
   const Sending& at = sendings_[id];
   bool isWaitedFor = at.turn.after != kNone && queues(at.link);
-  int64_t longest = isWaitedFor ? sendingTails_[static_cast<size_t>(at.turn.after)] : 0;
+  int64_t longest = isWaitedFor ? tails_.sendings[static_cast<size_t>(at.turn.after)] : 0;
   for (const Use& use : flat_->uses(at.tensor)) {
     if (arrives_[use.edge] == id) {
-      longest = std::max(longest, tails_[static_cast<size_t>(use.node)]);
+      longest = std::max(longest, tails_.nodes[static_cast<size_t>(use.node)]);
     }
   }
   longest += at.duration;
   forWays(id, [&](Way way) {
-    if (int after = turnIn(way, id).after; way != Way::kLink && after != kNone) {
-      const int64_t held = passages_[passageId(way, id)].free - at.start;
-      longest = std::max(longest, held + sendingTails_[static_cast<size_t>(after)]);
+    if (int after = sendings_.turn(way, id).after; way != Way::kLink && after != kNone) {
+      const int64_t held = sendings_.passage(way, id).free - at.start;
+      longest = std::max(longest, held + tails_.sendings[static_cast<size_t>(after)]);
     }
   });
   return longest;
@@ -67,21 +67,21 @@ int64_t Schedule::tailOfNode(int node) const {
   int64_t longest = 0;
   forTurns(node, [&](const Turn& turn) {
     bool isWaitedFor = turn.after != kNone;
-    longest = std::max(longest, isWaitedFor ? tails_[static_cast<size_t>(turn.after)] : 0);
+    longest = std::max(longest, isWaitedFor ? tails_.nodes[static_cast<size_t>(turn.after)] : 0);
   });
   forMeetingsAfter(node, [&](int other) {
     forArrivals(other, [&](int last) {
-      longest = std::max(longest, last == node ? tails_[static_cast<size_t>(other)] : 0);
+      longest = std::max(longest, last == node ? tails_.nodes[static_cast<size_t>(other)] : 0);
     });
   });
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {
-        longest = std::max(longest, tails_[static_cast<size_t>(use.node)]);
+        longest = std::max(longest, tails_.nodes[static_cast<size_t>(use.node)]);
       }
     }
     forSendings(tensor, [&](int id) {
-      longest = std::max(longest, sendingTails_[static_cast<size_t>(id)]);
+      longest = std::max(longest, tails_.sendings[static_cast<size_t>(id)]);
     });
   }
   return durationOf(node) + longest;
@@ -164,8 +164,8 @@ int64_t Schedule::startAfterWindow(int node) const {
 }
 
 int64_t Schedule::windowNs() {
-  for (int rank = dueRanks_.take(window_.last); rank < window_.last;
-       rank = dueRanks_.take(window_.last)) {
+  for (int rank = due_.takeRank(window_.last); rank < window_.last;
+       rank = due_.takeRank(window_.last)) {
     settleRank(rank);
   }
   int64_t step = 0;
@@ -175,7 +175,7 @@ int64_t Schedule::windowNs() {
     step = std::max(step, ends ? nodes_[last].finish : 0);
   }
   for (int node : window_.readers) {
-    step = std::max(step, startAfterWindow(node) + tails_[static_cast<size_t>(node)]);
+    step = std::max(step, startAfterWindow(node) + tails_.nodes[static_cast<size_t>(node)]);
   }
   for (int tensor : window_.ends) {
     forSendings(tensor, [&](int id) { step = std::max(step, sendings_[id].finish); });
@@ -192,7 +192,7 @@ int Schedule::firstBlocked() const {
     longest = std::max(longest, ns);
   };
   for (int node : window_.readers) {
-    look(node, startAfterWindow(node) + tails_[static_cast<size_t>(node)]);
+    look(node, startAfterWindow(node) + tails_.nodes[static_cast<size_t>(node)]);
   }
   for (int core = 0; core < onCore_.size(); ++core) {
     int last = onCore_[core].last;
