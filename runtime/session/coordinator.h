@@ -22,27 +22,13 @@
 #include "runtime/control/pulse.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/format/plan_file.h"
-#include "runtime/session/progress.h"
+#include "runtime/session/plan_workers.h"
+#include "runtime/session/steps_under_way.h"
+#include "runtime/session/worker_team.h"
 #include "runtime/worker/step_line.h"
 #include "runtime/worker/worker_core.h"
 
 namespace graphrun::runtime {
-
-/// The name of this process in plans; its rank is kCoordinatorRank.
-inline constexpr char kClientName[] = "client";
-
-/// The interfaces over which tensors reach all of `workers`, as a list with commas: loopback's for
-/// those that are started here or reached on this machine only.
-std::string interfacesFor(absl::Span<const GivenWorker> workers);
-
-struct CoordinatorOptions {
-  std::vector<GivenWorker> workers;  // with processes of their own, by rank from 1 on
-  Security security;
-  std::vector<std::string> workerCommand;
-  std::vector<std::string> workerArguments;  // for those started here: the model file …
-  Millis joinTimeout = kJoinTimeout;
-  ProgressReport* progress = nullptr;  // must outlive the coordinator; null: nobody is told
-};
 
 /// One thread at a time, but for `finish` and what Pulse calls.
 class Coordinator {
@@ -57,7 +43,7 @@ class Coordinator {
   /// be tried again.
   absl::Status start();
   /// Returns the workers' offers when they joined, by name.
-  const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
+  const std::map<std::string, JoinedWorker>& joined() const { return team_.joined(); }
 
   /// Loads a plan on all workers that have a part of it, this process included. Reports by worker.
   /// Each device may spend `tuneNanos` on measuring kernels.
@@ -83,31 +69,12 @@ class Coordinator {
   absl::Status lost() const;
 
  private:
-  struct Worker {
-    std::string name;
-    uint32_t rank = 0;
-    bool startedHere = false;
-    std::shared_ptr<WorkerClient> client;
-    std::unique_ptr<StepStarter> line = nullptr;  // of the call by which it serves steps
-  };
-  struct Steps;
   /// A worker that has a part of a step.
   struct StepWorker {
-    Worker* worker;
+    TeamWorker* worker;
     bool getsInputs;  // from this process
   };
 
-  absl::Status startAll();
-  void endAll(const absl::Status& why);
-  absl::Status checkDevices() const;
-  absl::Status prepareProcesses();
-  absl::StatusOr<std::string> addressOf(const GivenWorker& worker);
-  absl::Status makeClients();
-  absl::Status join();
-  absl::Status joinAll(Millis timeout);
-  void letGo();
-  void tell(const Progress& progress) const;
-  absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);
   /// The places where the members of a plan's communicators meet.
   using Meetings = std::vector<Meeting>;
@@ -115,21 +82,22 @@ class Coordinator {
   absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
                                                        const format::PlanFile& plan,
                                                        absl::Span<const uint32_t> communicators);
-  absl::StatusOr<size_t> sendWeights(Worker& worker, const format::PlanFile& plan,
+  absl::StatusOr<size_t> sendWeights(TeamWorker& worker, const format::PlanFile& plan,
                                      std::set<uint32_t>& sent);
-  absl::StatusOr<std::vector<DeviceReport>> prepareOn(Worker& worker, const format::PlanFile& plan,
+  absl::StatusOr<std::vector<DeviceReport>> prepareOn(TeamWorker& worker,
+                                                      const format::PlanFile& plan,
                                                       uint64_t tuneNanos, const Meetings& meetings);
   using Reports = std::map<std::string, std::vector<DeviceReport>>;
   absl::Status handOut(const format::PlanFile& plan);
   absl::StatusOr<Reports> prepare(const format::PlanFile& plan, uint64_t tuneNanos,
                                   const Meetings& meetings);
   absl::Status onAll(const format::PlanFile& plan,
-                     absl::FunctionRef<absl::Status(Worker& worker)> there,
+                     absl::FunctionRef<absl::Status(TeamWorker& worker)> there,
                      absl::FunctionRef<absl::Status()> here);
   absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
   /// A start on the line of a worker.
   struct Start {
-    Worker* worker = nullptr;
+    TeamWorker* worker = nullptr;
     std::optional<uint64_t> number;  // none: it could not be sent
     bool done = false;
   };
@@ -137,27 +105,21 @@ class Coordinator {
   absl::Status waitUntilDone(Flight& flight);
   absl::Status abandon(const Flight& flight);
   /// Workers with a part of the plan, without this process.
-  std::vector<Worker*> workersOf(const format::PlanFile& plan);
+  std::vector<TeamWorker*> workersOf(const format::PlanFile& plan);
   /// The same for a step; found once for steps of one plan.
   const std::vector<StepWorker>& workersOfStep(const format::PlanFile& plan);
-  /// Calls `work` for each worker, side by side; returns when all are done.
-  void forEach(absl::Span<Worker* const> workers, absl::FunctionRef<void(Worker&)> work);
 
   const CoordinatorOptions options_;
   WorkerCore* core_;
   bool started_ = false;
-  std::string job_;
-  std::unique_ptr<LocalWorkers> local_;
-  std::vector<Worker> workers_;
-  std::map<std::string, JoinedWorker> joined_;
-  const std::shared_ptr<Steps> steps_;
+  WorkerTeam team_;
+  const std::shared_ptr<StepsUnderWay> steps_;
   std::optional<uint64_t> stepPlan_;     // the plan of the last step,
   std::vector<StepWorker> stepWorkers_;  // and the workers that have a part of it
 
-  mutable std::mutex mutex_;  // guards what the threads of pulse_ and local_ use
+  mutable std::mutex mutex_;  // guards what the threads of team_ use
   absl::Status lost_;
   std::shared_ptr<LoadedPlan> running_;
-  std::unique_ptr<Pulse> pulse_;
 };
 
 struct Coordinator::Flight {
