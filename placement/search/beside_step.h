@@ -1,4 +1,4 @@
-// What a step takes beside its nodes and transfers, while nodes move.
+// A BesideStep tells what a step takes beside its nodes and transfers, while nodes move.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_BESIDE_STEP_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_BESIDE_STEP_H_
 
@@ -19,13 +19,13 @@ class BesideStep {
     busy_.assign(static_cast<size_t>(crowding_->machines()), 0);
   }
 
-  /// So much more is computed on the machine of a device.
+  /// Notes that so much more is computed on the machine of a device.
   void countBusy(int device, int64_t ns) {
     if (int machine = ns == 0 ? -1 : crowding_->machineOf(device); machine >= 0) {
       busy_.edit(machine) += ns;
     }
   }
-  /// A node goes from one device to another; -1: from none.
+  /// Moves a node from one device to another; -1: from none.
   void moveNode(int from, int to) {
     if (!starts_->empty()) {
       tell(from, -1);
@@ -33,7 +33,7 @@ class BesideStep {
     }
   }
 
-  /// What a step of `step` ns takes more. `bytesOn(link)` tells what goes over each link.
+  /// Returns what a step of `step` ns takes more; `bytesOn(link)` tells what goes over each link.
   template <typename BytesOn>
   int64_t ns(int64_t step, int links, const BytesOn& bytesOn) const {
     int64_t crowded = 0;

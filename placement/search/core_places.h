@@ -1,4 +1,4 @@
-// Which of its device's cores a core is.
+// CorePlaces tells which of its device's cores a core is.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_CORE_PLACES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_CORE_PLACES_H_
 
@@ -28,9 +28,9 @@ class CorePlaces {
 
   int count() const { return cores_->count(); }
   absl::Span<const int> of(int device) const { return cores_->of(device); }
-  /// Cores of the device with the most, beside its first one.
+  /// Returns how many cores the device with the most has beside its first one.
   int more() const { return more_; }
-  /// Which one of its device's cores it is.
+  /// Returns which one of its device's cores it is.
   int place(int device, int core) const { return more_ == 0 ? 0 : index(device, core); }
   bool has(int device, int core) const {
     return cores_->isShared() ? index(device, core) >= 0 : device == core;

@@ -1,4 +1,4 @@
-// Nodes and sendings that may start at another time than they are known for.
+// DueWork has the nodes and sendings that may start at another time than they are known for.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_DUE_WORK_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_DUE_WORK_H_
 
@@ -9,7 +9,7 @@
 
 namespace graphrun::placement {
 
-/// What is due, found by rank: that of a node, or of the node that makes what is sent; -1 for
+/// Finds what is due by rank: that of a node, or of the node that makes what is sent; -1 for
 /// sendings of the graph's inputs. Not synchronised.
 class DueWork {
  public:
@@ -32,7 +32,7 @@ class DueWork {
     }
     ranks_.add(rank);
   }
-  /// What is due there got this rank.
+  /// Notes that something that is due got this rank.
   void addRank(int rank) { ranks_.add(rank); }
 
   bool isNodeDue(int node) const { return nodes_[static_cast<size_t>(node)] != 0; }

@@ -1,4 +1,4 @@
-// The order of all nodes, as search changes it.
+// A RankOrder is the order of all nodes, as search changes it.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_RANK_ORDER_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_RANK_ORDER_H_
 
@@ -20,9 +20,9 @@ class RankOrder {
 
   int rank(int node) const { return ranks_[static_cast<size_t>(node)]; }
   int nodeAt(int rank) const { return nodes_[static_cast<size_t>(rank)]; }
-  /// Ranks by node.
+  /// Returns ranks by node.
   const std::vector<int>& ranks() const { return ranks_; }
-  /// Nodes by rank.
+  /// Returns nodes by rank.
   const std::vector<int>& nodes() const { return nodes_; }
 
   /// Gives the node rank `to`; those between move by one.

@@ -145,23 +145,23 @@ class Schedule {
     std::vector<int> ends;  // outputs of the graph that it makes
   };
 
-  /// What is looked at when lines are merged.
+  /// These places are looked at when lines are merged.
   struct Merge {
     std::vector<Place> early;
     std::vector<Place> late;
     std::vector<Place> merged;
   };
-  /// What the end of the step is asked for.
+  /// The end of the step is that of these.
   struct Ends {
     std::vector<int> outputs;  // of the graph
     bool asksLinks = false;    // rather than the outputs
   };
-  /// From the start of a node, or sending, to the end of the step.
+  /// A tail lasts from the start of a node, or sending, to the end of the step.
   struct Tails {
     std::vector<int64_t> nodes;
     std::vector<int64_t> sendings;  // while those of nodes are learnt
   };
-  /// In which round something was seen first, by core and by link.
+  /// Tells in which round something was seen first, by core and by link.
   struct Seen {
     int round = 0;
     std::vector<int> cores;

@@ -1,4 +1,4 @@
-// Tensors on their way, as search changes them.
+// Sendings are tensors on their way, as search changes them.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_SENDINGS_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_SENDINGS_H_
 
@@ -70,7 +70,7 @@ class Sendings {
       visit(id);
     }
   }
-  /// The one of a tensor to an endpoint; -1: none.
+  /// Returns the one of a tensor to an endpoint; -1: none.
   int find(int tensor, int to) const {
     int id = sent_[tensor];
     while (id >= 0 && sendings_[id].to != to) {
@@ -79,7 +79,7 @@ class Sendings {
     return id;
   }
 
-  /// A sending that is on no link yet, and for which nobody waits.
+  /// Makes a sending that is on no link yet, and for which nobody waits.
   int make(int tensor, int producer, int to) {
     int id = take();
     made_.push_back(id);

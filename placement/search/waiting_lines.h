@@ -1,4 +1,4 @@
-// The lines in which sendings wait.
+// WaitingLines are the lines in which sendings wait.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_WAITING_LINES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_WAITING_LINES_H_
 
@@ -46,7 +46,7 @@ class WaitingLines {
   WaitingLine& edit(Way way, int line) {
     return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
   }
-  /// The link, or the side, for which a sending waits; -1: none.
+  /// Returns the link, or the side, for which a sending waits; -1: none.
   int lineOf(Way way, const Sending& sending) const {
     const LinkInfo& link = links_->link(sending.link);
     return way == Way::kLink ? sending.link : way == Way::kLeaves ? link.leaves : link.enters;
@@ -61,10 +61,10 @@ class WaitingLines {
       }
     }
   }
-  /// Which way a side leads.
+  /// Returns which way a side leads.
   Way wayOfSide(int side) const { return wayOfSide_[static_cast<size_t>(side)]; }
-  /// Whether the order on a link needs the time at which sendings are ready: several endpoints send
-  /// over it.
+  /// Returns whether the order on a link needs the time at which sendings are ready: several
+  /// endpoints send over it.
   bool isShared(int link) const { return isShared_[static_cast<size_t>(link)] != 0; }
 
   void undo() {

@@ -1,4 +1,4 @@
-// What a plan says of its workers.
+// These functions tell what a plan says of its workers.
 #ifndef GRAPHRUN_RUNTIME_SESSION_PLAN_WORKERS_H_
 #define GRAPHRUN_RUNTIME_SESSION_PLAN_WORKERS_H_
 
@@ -14,18 +14,18 @@ namespace graphrun::runtime {
 /// The name of this process in plans; its rank is kCoordinatorRank.
 inline constexpr char kClientName[] = "client";
 
-/// The worker of a device, by name; the same of a partition.
+/// Returns the worker of a device, or of a partition, by name.
 absl::string_view workerOf(const format::PlanFile& plan, uint32_t device);
 absl::string_view workerOf(const format::PlanFile& plan, const format::Partition& partition);
 
-/// Whether other processes than this one have a part of the plan.
+/// Returns whether other processes than this one have a part of the plan.
 bool needsOthers(const format::PlanFile& plan);
 
 /// Returns whether a worker gets something from a device of this process that computes nothing, and
 /// so sends it at once.
 bool getsInputs(const format::PlanFile& plan, const std::string& worker);
 
-/// Weights of the model that a worker's partitions read.
+/// Returns the weights of the model that a worker's partitions read.
 std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& worker);
 
 }  // namespace graphrun::runtime

@@ -1,4 +1,4 @@
-// The plans of a session: found, loaded and improved.
+// SessionPlans finds, loads and improves the plans of a session.
 #ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_PLANS_H_
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_PLANS_H_
 
@@ -36,22 +36,22 @@ class SessionPlans {
   /// Once the setup is open.
   void open();
 
-  /// A plan for these shapes, which is not loaded.
+  /// Finds a plan for these shapes, which is not loaded.
   absl::StatusOr<FoundPlan> find(const Remainder* stage, absl::Span<const PlannedInput> planned,
                                  PlanWishes wishes = {});
   /// Fails when a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
-  /// The plan for the stage with this number, loaded. `values` give elements when the planner needs
-  /// some; null when it does and there are none.
+  /// Returns the plan for the stage with this number, loaded. `values` give elements when the
+  /// planner needs some; null when it does and there are none.
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
                                       std::vector<PlannedInput> planned,
                                       absl::Span<const StageInput> values);
   /// Chooses the plan's kernels, if that is due before its next run; after an error it is gone.
   absl::Status tuneIfDue(ActivePlan& plan);
-  /// The plan for `values` if it is loaded, nothing is due before its next run, and its runs may be
-  /// in flight beside each other.
+  /// Returns the plan for `values` if it is loaded, nothing is due before its next run, and its
+  /// runs may be in flight beside each other.
   ActivePlan* planInFlight(absl::Span<const StageInput> values);
-  /// The one used last; null when there is none.
+  /// Returns the one used last; null when there is none.
   const ActivePlan* last() const { return active_->last(); }
   void drop(ActivePlan& plan) { active_->drop(plan); }
 

@@ -1,4 +1,4 @@
-// The runs of a session.
+// SessionRuns has the runs of a session.
 #ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_RUNS_H_
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_RUNS_H_
 
@@ -36,14 +36,14 @@ class SessionRuns {
                    RunQueue::Begun begun);
   absl::StatusOr<TensorMap> runByName(const TensorMap& given, RunQueue::Begun begun);
 
-  /// The session's mutex, once no run is in flight.
+  /// Takes the session's mutex, once no run is in flight.
   Flights::Lock alone();
-  /// The same, while runs may be.
+  /// Does the same while runs may be.
   Flights::Lock lock() { return Flights::Lock(mutex_); }
 
   /// Runs a plan once and drops its outputs, for whoever is alone.
   absl::Status runOnce(ActivePlan& plan, absl::Span<const StageInput> values);
-  /// Session::writeTrace, for whoever is alone.
+  /// Does Session::writeTrace for whoever is alone.
   absl::Status writeTrace(const std::string& path) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a session is made of, once it is open.
+// A SessionSetup is what a session is made of, once it is open.
 #ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_SETUP_H_
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_SETUP_H_
 
@@ -35,11 +35,11 @@ struct SessionSetup {
   /// with their domain.
   absl::Status open(const std::string& modelPath, const std::string& called);
 
-  /// `given` in the model's order, checked.
+  /// Returns `given` in the model's order, checked.
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> given) const;
-  /// Devices of workers for which cluster.yaml gives none; without a cluster, those of this
-  /// process. Of the others what devices carry out together and which instructions they have: of
-  /// workers that were reached, and to `run` on several GPUs, or where others have started them,
+  /// Finds the devices of workers for which cluster.yaml gives none; without a cluster, those of
+  /// this process. Of the others what devices carry out together and which instructions they have:
+  /// of workers that were reached, and to `run` on several GPUs, or where others have started them,
   /// they have to be.
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
   /// Returns whether there is nothing to choose between.
@@ -50,7 +50,7 @@ struct SessionSetup {
   Millis timeout() const {
     return options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
   }
-  /// The folder of a cache.
+  /// Returns the folder of a cache.
   static std::string folder(const SessionOptions& options, const char* name);
 
   const SessionOptions options;

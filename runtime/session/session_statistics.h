@@ -1,4 +1,4 @@
-// What a session counts.
+// SessionStatistics counts what a session does.
 #ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_STATISTICS_H_
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_STATISTICS_H_
 
@@ -15,19 +15,20 @@ class SessionStatistics {
  public:
   SessionStats read() const;
 
-  /// The model was opened since `begin`, of nowNanos().
+  /// Notes that the model was opened since `begin`, of nowNanos().
   void noteOpened(bool imported, int64_t begin);
-  /// A plan was found since `begin`.
+  /// Notes that a plan was found since `begin`.
   void noteFound(const FoundPlan& found, int64_t begin);
-  /// A plan was loaded already.
+  /// Notes that a plan was loaded already.
   void noteHit();
-  /// A plan is loaded in the place of another, and the last one now; so many had to go for others.
+  /// Notes a plan that is loaded in the place of another, and the last one now; so many had to go
+  /// for others.
   void noteLoad(const ActivePlan& plan, uint64_t evicted);
-  /// As noteLoad, in the place of none.
+  /// Does as noteLoad, for a plan in the place of none.
   void noteNewLoad(const ActivePlan& plan, uint64_t evicted);
-  /// A run's stage is about to begin, which has been made ready for since `begin`.
+  /// Notes that a run's stage, made ready for since `begin`, is about to begin.
   void notePrepared(int64_t begin);
-  /// A step of the plan has ended, which is now the last one.
+  /// Notes that a step of the plan has ended, which is now the last one.
   void noteStep(const ActivePlan& plan, bool ok);
   void noteRun();
 

@@ -1,4 +1,4 @@
-// What steps under way tell each other.
+// StepsUnderWay is what steps under way tell each other.
 #ifndef GRAPHRUN_RUNTIME_SESSION_STEPS_UNDER_WAY_H_
 #define GRAPHRUN_RUNTIME_SESSION_STEPS_UNDER_WAY_H_
 

@@ -1,4 +1,4 @@
-// The workers of a cluster: started or joined, all or none, and linked with each other.
+// A WorkerTeam is the workers of a cluster: started or joined, all or none, and linked.
 #ifndef GRAPHRUN_RUNTIME_SESSION_WORKER_TEAM_H_
 #define GRAPHRUN_RUNTIME_SESSION_WORKER_TEAM_H_
 
@@ -66,7 +66,7 @@ class WorkerTeam {
   std::vector<TeamWorker>& workers() { return workers_; }
   /// Returns the workers' offers when they joined, by name.
   const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
-  /// A worker's clock less this process's, if it is known.
+  /// Returns a worker's clock less this process's, if it is known.
   std::optional<int64_t> clockOffsetNanos(const std::string& worker) const {
     return pulse_->clockOffsetNanos(worker);
   }

@@ -1,4 +1,4 @@
-// The transport over UCX. Internal to this folder.
+// UcxTransport is the transport over UCX. Internal to this folder.
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_UCX_TRANSPORT_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_UCX_TRANSPORT_H_
 

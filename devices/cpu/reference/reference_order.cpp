@@ -1,4 +1,4 @@
-// What compares or runs along an axis: selection, distinct slices, running sums.
+// These operations compare or run along an axis: selection, distinct slices, running sums.
 #include <algorithm>
 #include <array>
 #include <bit>
