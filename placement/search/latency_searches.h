@@ -8,11 +8,6 @@
 
 namespace graphrun::placement {
 
-/// Devices that are all alike and free transfers: see identical_machines_schedule.h. Proves the
-/// optimum of small graphs.
-absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
-                                                  const PlacementResult* start);
-bool isForMachines(const PlacementProblem& problem);
 /// The shortest step on devices that share cores: list schedules in which each node has a device
 /// with about as many cores as others leave it. See strategy_cores.cpp.
 absl::StatusOr<PlacementResult> improveByCores(const PlacementProblem& problem,

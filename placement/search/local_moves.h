@@ -53,7 +53,6 @@ class LocalMoves {
   int pickNode();
   const Unit& pickGroup(int node);
   std::optional<int> neighbourDevice(const Unit& group);
-  int latestInput(int node) const;
   int64_t arrival(int tensor, int device) const;
 
   bool changeRank(int node);

@@ -1,7 +1,6 @@
 // Devices that share cores: which nodes get many cores, and which run side by side on few.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>

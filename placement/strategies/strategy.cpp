@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "placement/cost_file_searches/cost_file_searches.h"
 #include "placement/list_scheduling/heuristics.h"
 #include "placement/rules/conflict.h"
 #include "placement/search/latency_searches.h"

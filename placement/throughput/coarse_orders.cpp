@@ -4,7 +4,6 @@
 #include <cmath>
 #include <queue>
 #include <tuple>
-#include <utility>
 
 namespace graphrun::placement {
 namespace {

@@ -1,5 +1,4 @@
-// Searches for the shortest period of steps, and for devices that are one call: rows of the table
-// in strategy.h, a file each.
+// Searches for the shortest period of steps: rows of the table in strategy.h, a file each.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_THROUGHPUT_SEARCHES_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_THROUGHPUT_SEARCHES_H_
 
@@ -18,12 +17,6 @@ absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& proble
 absl::StatusOr<PlacementResult> improveByBalance(const PlacementProblem& problem,
                                                  const PlacementResult* start);
 bool isForThroughput(const PlacementProblem& problem);
-
-/// For the step of devices that are one call, beside others without a limit of nodes at a time and
-/// with free transfers. See call_times.h.
-absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
-                                               const PlacementResult* start);
-bool isForCalls(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement
 

@@ -2,10 +2,10 @@
 #include <functional>
 
 #include "placement/bounds/lower_bounds.h"
+#include "placement/cost_file_searches/cost_file_searches.h"
+#include "placement/cost_file_searches/identical_machines_schedule.h"
 #include "placement/problem/problem.h"
 #include "placement/problem/validate.h"
-#include "placement/search/identical_machines_schedule.h"
-#include "placement/search/latency_searches.h"
 #include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -3,7 +3,7 @@
 
 LAYERS says which folders a folder may include; what those may include comes with them, except that
 nothing from the run world ever reaches the compile world. SUBFOLDERS says in which order the
-subfolders of a folder stand. VENDORS says where a library's headers may appear. Prints one line a violation; exit code 1 if there is any.
+subfolders of a folder stand, BEHIND what lies behind one header. VENDORS says where a library's headers may appear. Prints one line a violation; exit code 1 if there is any.
 """
 
 import argparse
@@ -55,13 +55,15 @@ LAYERS = {
 # Folder -> its subfolders, each of which may include those before it; "." is what lies in it itself.
 SUBFOLDERS = {
     "placement": ["text", "cluster", "cost_graph", "rules", "simulator", "problem", "bounds", "list_scheduling",
-                  "search", "throughput", "formats", "strategies", "explain", "from_ir", "planner"],
+                  "search", "throughput", "cost_file_searches", "formats", "strategies", "explain", "from_ir", "planner"],
     "passes": [".", "serialization"],
     "devices/cpu": ["threading", "vectors", "base", "reference", "onednn", "kernels", "runtime", "compiler"],
     "devices/cuda": ["driver", "kernels", "cudnn", "cublaslt", "nccl", "program", "compiler"],
     "devices/cuda/compiler": ["emit", "."],
     "frontends/onnx": [".", "operators"],
 }
+# Folder -> (its one header that others may include, the folders that may). tests and bench may any.
+BEHIND = {"placement/cost_file_searches": ("cost_file_searches.h", ["placement/strategies"])}
 # The list of devices names every device, so it stands above them.
 # The compile world's half of the device contract lies beside the run world's.
 EXTRA = {"devices/registry.*": ["devices/*"], "devices/device_compiler.h": ["ir"]}
@@ -170,6 +172,14 @@ def checkOrder(path, header):
     return None
 
 
+def checkBehind(path, header):
+    for folder, (door, users) in BEHIND.items():
+        if os.path.dirname(header) == folder and not path.startswith((f"{folder}/", "tests/", "bench/")):
+            if os.path.dirname(path) not in users or header != f"{folder}/{door}":
+                return f"of {folder} only {', '.join(users)} may include {door}"
+    return None
+
+
 def checkBase(path, header):
     """runtime/base stands on the standard library, POSIX and Abseil only."""
     plain = re.fullmatch(r"[a-z0-9_]+(\.h)?|(sys|netinet|arpa|linux)/[a-z0-9_]+\.h", header)
@@ -192,7 +202,7 @@ def violations(root, files):
             continue
         for number, header in includesOf(root, path):
             problem = checkVendor(path, header) or checkArrow(path, unit, header)
-            problem = problem or checkOrder(path, header) or checkBase(path, header)
+            problem = problem or checkOrder(path, header) or checkBehind(path, header) or checkBase(path, header)
             if problem:
                 found.append(f"{path}:{number}: includes {header}: {problem}")
     return found

@@ -1,6 +1,6 @@
 // The time of a step where devices run all their nodes in one call.
-#ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_TIMES_H_
-#define GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_TIMES_H_
+#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_
+#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_
 
 #include <cstdint>
 #include <vector>
@@ -53,4 +53,4 @@ class CallGoal : public SearchGoal {
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_TIMES_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <ranges>
 
+#include "placement/cost_file_searches/identical_machines_schedule.h"
 #include "placement/cost_graph/longest_ways.h"
-#include "placement/search/identical_machines_schedule.h"
 
 namespace graphrun::placement {
 namespace {

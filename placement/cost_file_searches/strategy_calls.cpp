@@ -2,15 +2,15 @@
 #include <optional>
 
 #include "placement/bounds/lower_bounds.h"
+#include "placement/cost_file_searches/call_bound.h"
+#include "placement/cost_file_searches/call_times.h"
+#include "placement/cost_file_searches/cost_file_searches.h"
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
-#include "placement/throughput/call_bound.h"
-#include "placement/throughput/call_times.h"
 #include "placement/throughput/coarse_orders.h"
 #include "placement/throughput/coarse_search.h"
 #include "placement/throughput/segment_plan.h"
-#include "placement/throughput/throughput_searches.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -1,6 +1,6 @@
-// This schedules on identical devices with free transfers: the classical problem P | prec | Cmax.
-#ifndef GRAPHRUN_PLACEMENT_SEARCH_IDENTICAL_MACHINES_SCHEDULE_H_
-#define GRAPHRUN_PLACEMENT_SEARCH_IDENTICAL_MACHINES_SCHEDULE_H_
+// Scheduling on identical devices with free transfers: the classical problem P | prec | Cmax.
+#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
+#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
 
 #include <cstdint>
 #include <optional>
@@ -58,7 +58,7 @@ MachineSchedule listSchedule(const MachineProblem& problem, const std::vector<do
 MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, uint64_t seed,
                                  SearchLimit& limit);
 
-/// A MachineProof is the result of `proveMachine`.
+/// What `proveMachine` found out.
 struct MachineProof {
   MachineSchedule best;
   int64_t bound = 0;  ///< no schedule is shorter
@@ -74,4 +74,4 @@ inline constexpr int kMostProved = 128;
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_SEARCH_IDENTICAL_MACHINES_SCHEDULE_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_

@@ -1,11 +1,11 @@
-#include "placement/throughput/call_times.h"
+#include "placement/cost_file_searches/call_times.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "placement/cost_file_searches/cost_file_searches.h"
 #include "placement/problem/contiguity.h"
 #include "placement/problem/problem.h"
-#include "placement/throughput/throughput_searches.h"
 
 namespace graphrun::placement {
 

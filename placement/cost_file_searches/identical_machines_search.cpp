@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <queue>
 #include <random>
 #include <utility>
 
-#include "placement/search/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines_schedule.h"
 
 namespace graphrun::placement {
 namespace {

@@ -1,6 +1,6 @@
 // A lower bound of the step where devices run all their nodes in one call.
-#ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_BOUND_H_
-#define GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_BOUND_H_
+#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_BOUND_H_
+#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_BOUND_H_
 
 #include <cstdint>
 
@@ -15,4 +15,4 @@ int64_t callPathBound(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_THROUGHPUT_CALL_BOUND_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_BOUND_H_

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "placement/bounds/lower_bounds.h"
+#include "placement/cost_file_searches/call_bound.h"
+#include "placement/cost_file_searches/call_times.h"
 #include "placement/cost_graph/longest_ways.h"
-#include "placement/throughput/call_bound.h"
-#include "placement/throughput/call_times.h"
 
 namespace graphrun::placement {
 namespace {

@@ -2,10 +2,10 @@
 #include <numeric>
 #include <optional>
 
+#include "placement/cost_file_searches/cost_file_searches.h"
+#include "placement/cost_file_searches/identical_machines_schedule.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
-#include "placement/search/identical_machines_schedule.h"
-#include "placement/search/latency_searches.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
