@@ -24,32 +24,6 @@
 namespace graphrun::placement {
 namespace {
 
-OpClass classOf(mlir::Operation* op) {
-  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
-    llvm::StringRef kind = group.getKind();
-    return kind == "conv"                            ? OpClass::kConvolution
-           : kind == "matmul" || kind == "attention" ? OpClass::kMatmul
-                                                     : OpClass::kElementwise;
-  }
-  if (op->hasTrait<ir::IsElementwise>()) {
-    return OpClass::kElementwise;
-  }
-  if (ir::isView(op)) {
-    return OpClass::kDataMovement;
-  }
-  return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
-      .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
-          [](auto) { return OpClass::kConvolution; })
-      .Case<ir::MatMulOp, ir::AttentionOp>([](auto) { return OpClass::kMatmul; })
-      .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
-          [](auto) { return OpClass::kNormalization; })
-      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
-          [](auto) { return OpClass::kReduction; })
-      .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
-            ir::ExpandOp, ir::TileOp>([](auto) { return OpClass::kDataMovement; })
-      .Default([](mlir::Operation*) { return OpClass::kOther; });
-}
-
 /// The key of several things; of one it is that one's.
 uint64_t combined(uint64_t key, uint64_t next) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;

@@ -5,6 +5,7 @@
 
 #include "ir/dialect.h"
 #include "ir/dims.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 #include "passes/pins.h"
 #include "passes/weights.h"
@@ -153,5 +154,31 @@ uint64_t opFamily(mlir::Operation* op) {
 }
 
 uint64_t opSignature(mlir::Operation* op) { return hashOf(Writer().write(op)); }
+
+OpClass classOf(mlir::Operation* op) {
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+    llvm::StringRef kind = group.getKind();
+    return kind == "conv"                            ? OpClass::kConvolution
+           : kind == "matmul" || kind == "attention" ? OpClass::kMatmul
+                                                     : OpClass::kElementwise;
+  }
+  if (op->hasTrait<ir::IsElementwise>()) {
+    return OpClass::kElementwise;
+  }
+  if (ir::isView(op)) {
+    return OpClass::kDataMovement;
+  }
+  return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
+      .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
+          [](auto) { return OpClass::kConvolution; })
+      .Case<ir::MatMulOp, ir::AttentionOp>([](auto) { return OpClass::kMatmul; })
+      .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
+          [](auto) { return OpClass::kNormalization; })
+      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
+          [](auto) { return OpClass::kReduction; })
+      .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
+            ir::ExpandOp, ir::TileOp>([](auto) { return OpClass::kDataMovement; })
+      .Default([](mlir::Operation*) { return OpClass::kOther; });
+}
 
 }  // namespace graphrun::placement

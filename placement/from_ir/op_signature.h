@@ -1,11 +1,11 @@
-// A signature identifies an operation whatever its name and place: it is the key of the operation's
-// measured time.
+// What an operation is, whatever its name and place: the key of its measured time, and its class.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 
 #include <cstdint>
 
 #include "mlir/IR/Operation.h"
+#include "placement/cluster/roofline.h"
 
 namespace graphrun::placement {
 
@@ -20,6 +20,9 @@ uint64_t opSignature(mlir::Operation* op);
 /// are told apart by their filters (1x1, 3x3, others, depthwise, in groups), matrix products by
 /// whether they multiply by a constant. Never 0.
 uint64_t opFamily(mlir::Operation* op);
+
+/// What its time is like where nothing is measured.
+OpClass classOf(mlir::Operation* op);
 
 }  // namespace graphrun::placement
 
