@@ -1,6 +1,5 @@
-// cluster.yaml: every problem of the file goes into one report.
+// cluster.yaml: its workers, links, rules and security.
 #include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
@@ -19,18 +18,13 @@
 #include "runtime/base/units.h"
 #include "runtime/base/utf8.h"
 #include "runtime/cluster/cluster_description.h"
+#include "runtime/cluster/cluster_reader.h"
 
 namespace graphrun::runtime {
 namespace {
 
-/// An empty file has no mark at all.
-int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
-
 /// Problems of a file that are told one by one.
 constexpr size_t kMostTold = 100;
-
-/// The least weight of a device; the most is as far from 1.
-constexpr double kLeastWeight = 0.01;
 
 /// DocumentStart notes where a document begins; what is in it does not matter.
 class DocumentStart final : public YAML::EventHandler {
@@ -71,57 +65,7 @@ bool isPlain(const std::string& text) {
          });
 }
 
-class ClusterReader {
- public:
-  ClusterReader(absl::string_view fileName, absl::Span<const DeviceKind> kinds)
-      : fileName_(fileName), kinds_(kinds) {}
-
-  absl::StatusOr<ClusterDescription> read(absl::string_view text);
-
- private:
-  void problem(const YAML::Node& at, std::string text) {
-    problems_.emplace(lineOf(at), std::move(text));
-  }
-  std::string sourceOf(const YAML::Node& node) const {
-    return absl::StrCat(fileName_, ":", lineOf(node));
-  }
-  bool checkMap(const YAML::Node& node, const std::string& where,
-                const std::vector<std::string>& keys);
-  bool checkList(const YAML::Node& node, const std::string& where);
-  std::string text(const YAML::Node& map, const char* key, const std::string& where);
-  template <typename Parse, typename T>
-  void quantity(const YAML::Node& map, const char* key, const std::string& where, Parse parse,
-                T& value);
-
-  void readRoot(const YAML::Node& root);
-  void readWorker(const YAML::Node& node);
-  void readAddress(const YAML::Node& map, const std::string& where, GivenWorker& worker);
-  void readDevices(const YAML::Node& node, const std::string& where, GivenWorker& worker);
-  void readDevice(const YAML::Node& node, const std::string& where, GivenWorker& worker);
-  GivenDevice newDevice(const DeviceKind& kind, const YAML::Node& node) const;
-  void readOnCores(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
-                   GivenWorker& worker);
-  void readHardware(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
-                    GivenWorker& worker);
-  bool isOnCores(const GivenDevice& device) const;
-  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, GivenDevice& device);
-  void readCores(const YAML::Node& node, const std::string& where, GivenDevice& device);
-  std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
-  void readShared(const YAML::Node& node, const std::string& where, GivenDevice& device);
-  void checkCores(const YAML::Node& node, const std::string& where, const GivenWorker& worker);
-  void readLink(const YAML::Node& node);
-  std::optional<std::string> readEndpoint(const YAML::Node& node, const std::string& where);
-  void readSecurity(const YAML::Node& node);
-  void readForbid(const YAML::Node& node);
-  void readPin(const YAML::Node& node);
-  void checkPinDevice(const YAML::Node& at, const std::string& device);
-  absl::Status report() const;
-
-  std::string fileName_;
-  absl::Span<const DeviceKind> kinds_;
-  ClusterDescription cluster_;
-  std::multimap<int, std::string> problems_;  // by line, in the order of discovery within one
-};
+}  // namespace
 
 bool ClusterReader::checkMap(const YAML::Node& node, const std::string& where,
                              const std::vector<std::string>& keys) {
@@ -165,21 +109,6 @@ std::string ClusterReader::text(const YAML::Node& map, const char* key, const st
     return "";
   }
   return value.Scalar();
-}
-
-template <typename Parse, typename T>
-void ClusterReader::quantity(const YAML::Node& map, const char* key, const std::string& where,
-                             Parse parse, T& value) {
-  YAML::Node node = map[key];
-  if (!node) {
-    return;
-  }
-  auto parsed = parse(node.IsScalar() ? node.Scalar() : "");
-  if (!parsed.ok()) {
-    problem(node, absl::StrCat(where, ": ", key, ": ", parsed.status().message()));
-    return;
-  }
-  value = *parsed;
 }
 
 void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
@@ -246,173 +175,6 @@ void ClusterReader::readWorker(const YAML::Node& node) {
     }
   }
   cluster_.workers.push_back(std::move(worker));
-}
-
-void ClusterReader::readDevices(const YAML::Node& node, const std::string& where,
-                                GivenWorker& worker) {
-  if (!checkList(node, absl::StrCat(where, ": devices"))) {
-    return;
-  }
-  worker.devicesGiven = true;
-  for (const auto& device : node) {
-    readDevice(device, where, worker);
-  }
-  checkCores(node, where, worker);
-}
-
-void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
-                               GivenWorker& worker) {
-  std::string here = absl::StrCat(where, ": devices");
-  std::vector<std::string> known;
-  known.reserve(kinds_.size());
-  for (const DeviceKind& kind : kinds_) {
-    known.push_back(kind.name);
-  }
-  if (!checkMap(node, here, known)) {
-    return;
-  }
-  if (node.size() != 1) {
-    problem(node,
-            absl::StrCat(here, ": one entry describes one device, got ", node.size(), " keys"));
-    return;
-  }
-  for (const DeviceKind& kind : kinds_) {
-    if (YAML::Node device = node[kind.name]; device && kind.onHostCores) {
-      readOnCores(kind, device, where, worker);
-    } else if (device) {
-      readHardware(kind, device, where, worker);
-    }
-  }
-}
-
-GivenDevice ClusterReader::newDevice(const DeviceKind& kind, const YAML::Node& node) const {
-  GivenDevice device;
-  device.kind = kind.name;
-  device.source = sourceOf(node);
-  return device;
-}
-
-bool ClusterReader::isOnCores(const GivenDevice& device) const {
-  const DeviceKind* kind = findKind(kinds_, device.kind);
-  return kind != nullptr && kind->onHostCores;
-}
-
-void ClusterReader::readOnCores(const DeviceKind& kind, const YAML::Node& node,
-                                const std::string& where, GivenWorker& worker) {
-  std::string here = absl::StrCat(where, ": ", kind.name);
-  GivenDevice device = newDevice(kind, node);
-  device.index = static_cast<int>(
-      std::count_if(worker.devices.begin(), worker.devices.end(),
-                    [&](const GivenDevice& other) { return other.kind == kind.name; }));
-  if (!node.IsNull() &&
-      checkMap(node, here, {"cores", "shared", "memory", "weight", "split", "detached"})) {
-    if (node["cores"]) {
-      readCores(node["cores"], here, device);
-    }
-    readShared(node, here, device);
-    device.splits = readFlag(node, "split", here).value_or(true);
-    device.detached = readFlag(node, "detached", here).value_or(false);
-    readMemoryAndWeight(node, here, device);
-  }
-  worker.devices.push_back(std::move(device));
-}
-
-void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string& where,
-                                        GivenDevice& device) {
-  quantity(map, "memory", where, parseBytes, device.memoryBytes);
-  if (map["memory"]) {
-    device.memorySource = sourceOf(map["memory"]);
-  }
-  YAML::Node weight = map["weight"];
-  bool isNumber = weight && weight.IsScalar() && absl::SimpleAtod(weight.Scalar(), &device.weight);
-  if (weight && !(isNumber && device.weight >= kLeastWeight && device.weight <= 1 / kLeastWeight)) {
-    problem(weight,
-            absl::StrCat(where, ": weight: expected a number from ", kLeastWeight, " to ",
-                         1 / kLeastWeight,
-                         "; 0.5 counts the device's time twice, forbids keep nodes off it"));
-  }
-}
-
-void ClusterReader::readCores(const YAML::Node& node, const std::string& where,
-                              GivenDevice& device) {
-  std::vector<std::string> parts;
-  for (const auto& part : node) {
-    parts.push_back(part.IsScalar() ? part.Scalar() : "");
-  }
-  auto cores = parseCores(node.IsSequence() ? absl::StrJoin(parts, ",")
-                                            : (node.IsScalar() ? node.Scalar() : ""));
-  if (!cores.ok()) {
-    problem(node, absl::StrCat(where, ": cores: ", cores.status().message(),
-                               "; expected CPU numbers as in 0-15 or \"0-7,9\""));
-    return;
-  }
-  device.cores = *std::move(cores);
-}
-
-std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* key,
-                                            const std::string& where) {
-  if (!map[key]) {
-    return std::nullopt;
-  }
-  std::string value = map[key].IsScalar() ? map[key].Scalar() : "";
-  if (value != "true" && value != "false") {
-    problem(map[key], absl::StrCat(where, ": ", key, ": '", value, "' is not true or false"));
-  }
-  return value == "true";
-}
-
-void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
-                               GivenDevice& device) {
-  device.shared = readFlag(node, "shared", where).value_or(false);
-  if (device.shared && !node["cores"]) {
-    problem(node["shared"], absl::StrCat(where, ": shared needs cores, the CPUs to share"));
-  }
-}
-
-void ClusterReader::readHardware(const DeviceKind& kind, const YAML::Node& node,
-                                 const std::string& where, GivenWorker& worker) {
-  std::string here = absl::StrCat(where, ": ", kind.name);
-  GivenDevice device = newDevice(kind, node);
-  if (checkMap(node, here, {"index", "memory", "weight"})) {
-    std::string index = text(node, "index", here);
-    if (!index.empty() && (!absl::SimpleAtoi(index, &device.index) || device.index < 0)) {
-      problem(node["index"], absl::StrCat(here, ": index '", index, "' is not a number from 0 on"));
-    }
-    for (const GivenDevice& other : worker.devices) {
-      if (other.kind == device.kind && other.index == device.index) {
-        problem(node, absl::StrCat(here, ": index ", device.index, " is given twice"));
-      }
-    }
-    readMemoryAndWeight(node, here, device);
-  }
-  worker.devices.push_back(std::move(device));
-}
-
-/// Several CPU devices of one worker have the same core only if each of them says so.
-void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
-                               const GivenWorker& worker) {
-  std::map<int, bool> sharing;  // core -> whether the devices that have it share it
-  int cpus = 0;
-  bool unspecified = false;
-  for (const GivenDevice& device : worker.devices) {
-    if (!isOnCores(device)) {
-      continue;
-    }
-    ++cpus;
-    unspecified = unspecified || device.cores.empty();
-    for (int core : device.cores) {
-      auto [entry, isNew] = sharing.try_emplace(core, device.shared);
-      if (!isNew && !(entry->second && device.shared)) {
-        problem(node,
-                absl::StrCat(where, ": CPU ", core, " belongs to two devices; if they are to ",
-                             "take turns, say shared: true for each of them"));
-        return;
-      }
-    }
-  }
-  if (cpus > 1 && unspecified) {
-    problem(node, absl::StrCat(where, ": with several cpu devices each needs its cores"));
-  }
 }
 
 std::optional<std::string> ClusterReader::readEndpoint(const YAML::Node& node,
@@ -579,8 +341,6 @@ absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
   }
   return std::move(cluster_);
 }
-
-}  // namespace
 
 absl::StatusOr<ClusterDescription> parseClusterDescription(absl::string_view text,
                                                            absl::string_view fileName,
