@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/nan_guard.h"
@@ -11,10 +10,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-bool sameDescriptor(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
-  return dnnl_memory_desc_equal(&a.data, &b.data) != 0;
-}
 
 /// Runs a primitive on the program's buffers.
 class PrimitiveKernel : public Kernel {
@@ -125,7 +120,7 @@ absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgu
   // input may be laid out with other dims than the step gives it; a result has its own.
   bool exact = given.any && (argument.operand.role == Operand::Role::kInput ||
                              given.dims == argument.source.dims);
-  return sameDescriptor(has, argument.desc) && (!exact || sameStrides(has, argument.desc))
+  return has == argument.desc && (!exact || sameStrides(has, argument.desc))
              ? same
              : layoutDesc(argument.desc, given.type);
 }
@@ -142,138 +137,10 @@ absl::Status checkArgument(const Step& step, const PlannedArgument& argument) {
   } else {
     GR_ASSIGN_OR_RETURN(has, memoryDesc(argument.source));
   }
-  if (!sameDescriptor(has, argument.desc)) {
+  if (has != argument.desc) {
     return absl::InvalidArgumentError(
         absl::StrCat(step.operation, ": an operand has layout ", layoutName(given),
                      ", the primitive wants ", layoutName(plainDesc(argument.desc, given.type))));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<dnnl::algorithm> binaryAlgorithm(PostOpKind kind) {
-  switch (kind) {
-    case PostOpKind::kBinaryAdd:
-      return dnnl::algorithm::binary_add;
-    case PostOpKind::kBinaryMul:
-      return dnnl::algorithm::binary_mul;
-    case PostOpKind::kBinaryMax:
-      return dnnl::algorithm::binary_max;
-    case PostOpKind::kBinaryMin:
-      return dnnl::algorithm::binary_min;
-    case PostOpKind::kBinarySub:
-      return dnnl::algorithm::binary_sub;
-    case PostOpKind::kBinaryDiv:
-      return dnnl::algorithm::binary_div;
-    default:
-      return absl::InvalidArgumentError("unknown kind of post-op");
-  }
-}
-
-/// Dims of a post-op's operand at the rank of the result: 1 or the result's dim each. A result that
-/// was flattened to fewer dims (matmul) takes a vector over its last dim, or the whole tensor.
-absl::StatusOr<std::vector<int64_t>> alignDims(const std::vector<int64_t>& dims,
-                                               const std::vector<int64_t>& output) {
-  int64_t count = 1;
-  for (int64_t dim : dims) {
-    count *= dim;
-  }
-  int64_t all = 1;
-  for (int64_t dim : output) {
-    all *= dim;
-  }
-  std::vector<int64_t> aligned(output.size(), 1);
-  if (dims.size() <= output.size()) {
-    std::copy(dims.begin(), dims.end(), aligned.end() - static_cast<int64_t>(dims.size()));
-  } else if (count == all) {
-    return output;
-  } else if (count == dims.back()) {
-    aligned.back() = count;
-  } else {
-    return absl::UnimplementedError("operand of a post-op does not fit the flattened result");
-  }
-  for (size_t d = 0; d < output.size(); ++d) {
-    if (aligned[d] != 1 && aligned[d] != output[d]) {
-      return absl::UnimplementedError("operand of a post-op does not broadcast to the result");
-    }
-  }
-  return aligned;
-}
-
-/// Appends a binary post-op to `ops` and its operand to `planned`.
-absl::Status appendBinary(const Step& step, size_t index, const std::vector<int64_t>& outputDims,
-                          const dnnl::memory::desc* outputDesc, dnnl::post_ops& ops,
-                          PlannedPostOps& planned) {
-  const PostOp& op = step.postOps[index];
-  GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, binaryAlgorithm(op.kind));
-  if (!op.operand) {
-    return absl::InvalidArgumentError("binary post-op without an operand");
-  }
-  TensorDesc desc = op.operand->desc;
-  std::vector<int64_t> dims = desc.dims;
-  if (desc.layout.empty()) {
-    GR_ASSIGN_OR_RETURN(dims, alignDims(desc.dims, outputDims));
-  }
-  bool open = desc.any && dims == outputDims;
-  desc.any = false;
-  GR_ASSIGN_OR_RETURN(PlannedOperand operand, planOperand(desc, dims));
-  if (open && outputDesc != nullptr) {
-    dnnl_data_type_t type = operand.desc.data.data_type;
-    operand.desc = *outputDesc;
-    operand.desc.data.data_type = type;
-  }
-  planned.open = planned.open || open;
-  planned.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1,
-                               {Operand::Role::kPostOp, index},
-                               operand.desc,
-                               operand.source});
-  ops.append_binary(algorithm, operand.desc);
-  return absl::OkStatus();
-}
-
-/// Appends an element-wise post-op, and the factor that follows it.
-absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) {
-  const PostOp& op = step.postOps[index];
-  GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, eltwiseAlgorithm(op.algorithm));
-  bool scaled = index + 1 < step.postOps.size() && onlyScales(step.postOps, index + 1);
-  float scale = scaled ? step.postOps[index + 1].alpha : 1.0F;
-  for (int i = 0; i < ops.len(); ++i) {
-    dnnl::algorithm other = dnnl::algorithm::undef;
-    float otherScale = 1, alpha = 0, beta = 0;
-    if (ops.kind(i) == dnnl::primitive::kind::eltwise) {
-      ops.get_params_eltwise(i, otherScale, other, alpha, beta);
-    }
-    // oneDNN 2.6 generates code for each algorithm once, with the parameters that come first.
-    if (other == algorithm && (otherScale != scale || alpha != op.alpha || beta != op.beta)) {
-      return absl::UnimplementedError(
-          absl::StrCat(step.operation, ": ", op.algorithm, " twice, with other parameters"));
-    }
-  }
-  ops.append_eltwise(scale, algorithm, op.alpha, op.beta);
-  return absl::OkStatus();
-}
-
-/// Plans operands of post-ops that the kernel itself applies: they lie as the result does.
-absl::Status planAfter(const Step& step, size_t first, const std::vector<int64_t>& outputDims,
-                       const dnnl::memory::desc* outputDesc, PlannedPostOps& planned) {
-  GR_ASSIGN_OR_RETURN(planned.after, AfterOps::make(step, first));
-  for (size_t i = first; i < step.postOps.size(); ++i) {
-    if (!step.postOps[i].operand) {
-      continue;
-    }
-    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-    TensorDesc desc = step.postOps[i].operand->desc;
-    bool open = desc.any;
-    desc.any = false;
-    GR_ASSIGN_OR_RETURN(PlannedOperand operand,
-                        planOperand(desc, desc.layout.empty() ? outputDims : desc.dims));
-    if (open && outputDesc != nullptr) {
-      operand.desc = *outputDesc;
-    } else if (outputDesc != nullptr && !sameDescriptor(operand.desc, *outputDesc)) {
-      return absl::UnimplementedError("what is combined with the result lies in another layout");
-    }
-    planned.open = true;  // the result's layout is to be known
-    planned.arguments.push_back(
-        {kBehindPrimitive, {Operand::Role::kPostOp, i}, operand.desc, operand.source});
   }
   return absl::OkStatus();
 }
@@ -310,56 +177,6 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
 
 absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc) {
   return planOperand(desc, desc.dims.empty() ? std::vector<int64_t>{1} : desc.dims);
-}
-
-absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
-                                           const dnnl::memory::desc* outputDesc) {
-  PlannedPostOps planned;
-  size_t own = std::min(AfterOps::firstOf(step), firstLosingUnseen(step));
-  dnnl::post_ops ops;
-  for (size_t i = 0; i < own; ++i) {
-    const PostOp& op = step.postOps[i];
-    if (op.kind == PostOpKind::kEltwise) {
-      if (!onlyScales(step.postOps, i)) {
-        GR_RETURN_IF_ERROR(appendEltwise(step, i, ops));
-      }
-    } else if (op.kind == PostOpKind::kSum) {
-      ops.append_sum(1.0F);
-    } else {
-      GR_RETURN_IF_ERROR(appendBinary(step, i, outputDims, outputDesc, ops, planned));
-    }
-  }
-  GR_RETURN_IF_ERROR(planAfter(step, own, outputDims, outputDesc, planned));
-  GR_ASSIGN_OR_RETURN(auto scales, attributeOr(step, "scales", std::vector<double>()));
-  if (!scales.empty()) {
-    size_t channel = step.operation == "gr.conv" ? 1 : outputDims.size() - 1;
-    planned.attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << channel,
-                                         std::vector<float>(scales.begin(), scales.end()));
-  }
-  planned.attributes.set_post_ops(ops);
-  planned.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return planned;
-}
-
-absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& result) {
-  if (after.empty()) {
-    return absl::OkStatus();
-  }
-  int64_t elements = 1;
-  for (int64_t dim : result.data.ndims > 0 ? result.dims() : std::vector<int64_t>()) {
-    elements *= dim;
-  }
-  auto held =
-      static_cast<int64_t>(result.get_size() / dnnl::memory::data_type_size(result.data_type()));
-  int64_t padded = 1;
-  for (int d = 0; d < result.data.ndims; ++d) {
-    padded *= result.data.padded_dims[d];
-  }
-  bool isKnown = result.data_type() == dnnl::memory::data_type::f32 ||
-                 result.data_type() == dnnl::memory::data_type::bf16;
-  return isKnown && held == padded && (padded == elements || after.keepsZero())
-             ? absl::OkStatus()
-             : absl::UnimplementedError("a function behind the result would reach its padding");
 }
 
 OneDnn::OneDnn() { KernelTeam::takesRegions(); }
