@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

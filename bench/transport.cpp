@@ -2,7 +2,6 @@
 // latency of a ping-pong, bandwidth of a stream, and the latency when the receiver sleeps.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 
 #include "CLI/CLI.hpp"

@@ -4,7 +4,6 @@
 #include <ctime>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

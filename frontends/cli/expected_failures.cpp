@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "frontends/cli/command_line.h"
 #include "runtime/base/mapped_file.h"
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"

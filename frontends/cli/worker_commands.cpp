@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"

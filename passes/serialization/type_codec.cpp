@@ -1,7 +1,5 @@
 #include "passes/serialization/type_codec.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"

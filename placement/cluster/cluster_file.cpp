@@ -1,5 +1,4 @@
 // The cluster of a cluster.yaml.
-#include <utility>
 
 #include "placement/cluster/cluster.h"
 #include "runtime/base/status.h"

@@ -1,6 +1,5 @@
 #include "placement/list_scheduling/mean_costs.h"
 
-#include <algorithm>
 #include <map>
 
 #include "placement/cost_graph/longest_ways.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "placement/list_scheduling/heuristics.h"
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/problem/placement_result.h"

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "placement/problem/placement_result.h"
 #include "runtime/base/status.h"
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/passes.h"

@@ -1,7 +1,6 @@
 #include "runtime/base/tensor_memory.h"
 
 #include <new>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cgroup.h"

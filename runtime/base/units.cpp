@@ -1,10 +1,8 @@
 #include "runtime/base/units.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "absl/strings/str_cat.h"

@@ -4,7 +4,6 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 

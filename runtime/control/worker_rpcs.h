@@ -55,7 +55,6 @@ class WorkerRpcs final : public control::Worker::Service {
   grpc::Status answer(grpc::ServerContext* context, absl::FunctionRef<absl::Status()> method);
   absl::Status join(Context* context, const control::JoinRequest& request,
                     control::JoinReply* reply);
-  absl::Status checkVersions(const control::Versions& theirs) const;
   absl::Status cancelRuns(const control::CancelRequest& request);
 
   WorkerHandler* const handler_;

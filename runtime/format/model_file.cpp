@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"

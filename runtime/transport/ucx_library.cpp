@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace graphrun::runtime {
 
 std::string DiskCodeStore::keyOf(const std::string& name) const {

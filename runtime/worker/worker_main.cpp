@@ -9,7 +9,6 @@
 #include <memory>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/process.h"
 #include "runtime/base/status.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>

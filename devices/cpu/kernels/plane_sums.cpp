@@ -1,7 +1,6 @@
 #include "devices/cpu/kernels/plane_sums.h"
 
 #include <array>
-#include <utility>
 
 #include "devices/cpu/vectors/vector.h"
 #include "devices/cpu/vectors/wide.h"

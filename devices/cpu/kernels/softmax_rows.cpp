@@ -1,7 +1,5 @@
 #include "devices/cpu/kernels/softmax_rows.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 

@@ -1,7 +1,6 @@
 #include "devices/cpu/onednn/nan_guard.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/exact_step.h"

@@ -31,8 +31,6 @@ class CpuDevice : public Device {
   /// True where two kernels at a time would have more threads than there are cores.
   bool takesTurns() const override;
 
-  /// Bytes of the weights that its programs have packed.
-  uint64_t packedBytes() const { return packed_.bytes(); }
   /// Threads that a kernel may use: the number of cores.
   int threads() const { return threads_; }
 

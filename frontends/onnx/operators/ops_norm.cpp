@@ -1,5 +1,4 @@
 // Normalisations that are gr operations of their own, and softmax.
-#include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/operators/compose.h"
 

@@ -1,6 +1,5 @@
 // RNN, GRU and LSTM: each direction becomes a gr.recurrent of its own, so that two of them can run
 // side by side.
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace graphrun::frontends {

@@ -2,7 +2,6 @@
 #include "devices/cpu/runtime/packed_weights.h"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <numeric>
 
 #include "devices/cpu/base/cpu_memory.h"

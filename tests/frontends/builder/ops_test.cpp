@@ -1,6 +1,5 @@
 // Every operation of the dialect has a builder function, and each makes what it says.
 #include <functional>
-#include <map>
 #include <set>
 
 #include "tests/frontends/builder/loaded_model.h"

@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <string>
 #include <vector>
 
 namespace graphrun::runtime {

@@ -5,7 +5,6 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdio>
 #include <fstream>
 #include <future>
 #include <set>

@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <regex>
-#include <set>
 #include <thread>
 #include <utility>
 

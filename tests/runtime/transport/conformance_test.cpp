@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <numeric>
 #include <thread>
 
 #include "absl/strings/match.h"

@@ -1,7 +1,5 @@
 // The second process of ucx_process_test: sends back what it gets on each edge, until the edges of
 // the last step are done. Arguments: bytes of an edge …, then "steps" and their number.
-#include <cstring>
-#include <deque>
 
 #include "peer_process.h"
 #include "runtime/transport/edge.h"
