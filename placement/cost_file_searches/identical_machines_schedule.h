@@ -1,4 +1,4 @@
-// Scheduling on identical devices with free transfers: the classical problem P | prec | Cmax.
+// This schedules on identical devices with free transfers: the classical problem P | prec | Cmax.
 #ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
 #define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
 
@@ -58,7 +58,7 @@ MachineSchedule listSchedule(const MachineProblem& problem, const std::vector<do
 MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, uint64_t seed,
                                  SearchLimit& limit);
 
-/// What `proveMachine` found out.
+/// A MachineProof is the result of `proveMachine`.
 struct MachineProof {
   MachineSchedule best;
   int64_t bound = 0;  ///< no schedule is shorter

@@ -1,4 +1,5 @@
-// What an operation is, whatever its name and place: the key of its measured time, and its class.
+// A signature identifies an operation whatever its name and place: it is the key of the operation's
+// measured time.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 
@@ -21,7 +22,7 @@ uint64_t opSignature(mlir::Operation* op);
 /// whether they multiply by a constant. Never 0.
 uint64_t opFamily(mlir::Operation* op);
 
-/// What its time is like where nothing is measured.
+/// Returns the class that tells what its time is like where nothing is measured.
 OpClass classOf(mlir::Operation* op);
 
 }  // namespace graphrun::placement

@@ -1,4 +1,4 @@
-// The cluster that a request is for.
+// clusterOf makes the cluster that a request is for.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_REQUEST_CLUSTER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_REQUEST_CLUSTER_H_
 
@@ -8,8 +8,9 @@
 
 namespace graphrun::compiler {
 
-/// The cluster of the request with its devices, pins and limits; of this machine alone where the
-/// request has no cluster.yaml. InvalidArgument or FailedPrecondition with what is wrong in it.
+/// Returns the cluster of the request with its devices, pins and limits; of this machine alone
+/// where the request has no cluster.yaml. InvalidArgument or FailedPrecondition with what is wrong
+/// in it.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request);
 
 }  // namespace graphrun::compiler

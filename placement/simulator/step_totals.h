@@ -1,4 +1,4 @@
-// What a step comes to, once its timeline is known.
+// addTotals tells what a step comes to, once its timeline is known.
 #ifndef GRAPHRUN_PLACEMENT_SIMULATOR_STEP_TOTALS_H_
 #define GRAPHRUN_PLACEMENT_SIMULATOR_STEP_TOTALS_H_
 

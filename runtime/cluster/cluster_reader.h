@@ -1,4 +1,4 @@
-// Reads cluster.yaml. Internal to this folder.
+// A ClusterReader reads cluster.yaml. It is internal to this folder.
 #ifndef GRAPHRUN_RUNTIME_CLUSTER_CLUSTER_READER_H_
 #define GRAPHRUN_RUNTIME_CLUSTER_CLUSTER_READER_H_
 

@@ -1,4 +1,4 @@
-// The channel of a client, and what its messages stand for.
+// These functions make a client's channel, and tell what its messages stand for.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CLIENT_WIRE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CLIENT_WIRE_H_
 
@@ -11,10 +11,10 @@
 
 namespace graphrun::runtime {
 
-/// Limits and times of a connection to a worker.
+/// Returns the limits and times of a connection to a worker.
 grpc::ChannelArguments channelArguments();
 
-/// What a worker says of itself, in words within bounds.
+/// Returns what a worker says of itself, with its words within bounds.
 JoinedWorker fromWire(const control::JoinReply& reply);
 std::vector<DeviceReport> fromWire(const control::PrepareReply& reply);
 

@@ -1,4 +1,4 @@
-// What is known of costs, for people and for the planner.
+// This tells people and the planner what is known of costs.
 #include <algorithm>
 #include <map>
 #include <memory>
