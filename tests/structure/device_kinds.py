@@ -6,12 +6,11 @@ A kind is a folder of devices/ with a record NAME_kind.h. Comments may name kind
 Prints one line a violation; exit code 1 if there is any.
 """
 
-import argparse
 import os
 import re
 import sys
 
-from sources import trackedFiles
+from sources import runCheck
 
 FOLDERS = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/")
 CODE = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto", ".json", ".inc")
@@ -100,17 +99,12 @@ def violations(root, files):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
-    root = os.path.abspath(parser.parse_args().root)
-    files = trackedFiles(root)
+def problems(root, files):
     found = violations(root, files)
     if not kindsOf(files):
         found.append("devices: no record of a kind was found, expected devices/NAME/NAME_kind.h")
-    print("\n".join(found) if found else "device kinds: ok")
-    return 1 if found else 0
+    return found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runCheck(__doc__, "device kinds", problems))

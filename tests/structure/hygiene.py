@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: stray marks, tabs, trailing space, guards, length of the READMEs."""
 
-import argparse
 import os
 import re
 import sys
 
-from sources import trackedFiles
+from sources import runCheck
 
 TEXT = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto", ".mlir", ".test", ".py", ".cmake", ".txt",
         ".md", ".in", ".yaml", ".yml", ".json", ".js", ".css", ".html")
@@ -59,14 +58,5 @@ def problems(root, files):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
-    root = os.path.abspath(parser.parse_args().root)
-    found = problems(root, trackedFiles(root))
-    print("\n".join(found) if found else "hygiene: ok")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runCheck(__doc__, "hygiene", problems))

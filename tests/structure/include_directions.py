@@ -6,13 +6,12 @@ nothing from the run world ever reaches the compile world. SUBFOLDERS says in wh
 subfolders of a folder stand, BEHIND what lies behind one header. VENDORS says where a library's headers may appear. Prints one line a violation; exit code 1 if there is any.
 """
 
-import argparse
 import fnmatch
 import os
 import re
 import sys
 
-from sources import trackedFiles
+from sources import runCheck
 
 RUN = ["runtime/base", "runtime/cluster", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
        "runtime/compiler_loader", "devices"]
@@ -208,14 +207,5 @@ def violations(root, files):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
-    root = os.path.abspath(parser.parse_args().root)
-    found = violations(root, trackedFiles(root))
-    print("\n".join(found) if found else "include directions: ok")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runCheck(__doc__, "include directions", violations))

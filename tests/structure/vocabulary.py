@@ -6,12 +6,11 @@ document a file or a declaration are sentences: none begins with "What", "Of" or
 a use; exit code 1 if there is any.
 """
 
-import argparse
 import os
 import re
 import sys
 
-from sources import trackedFiles
+from sources import runCheck
 
 CODE = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto", ".mlir", ".py", ".txt", ".md")
 EXCEPT = ("GLOSSARY.md", "tests/structure/vocabulary.py", "tests/structure/self_test.py", "tests/fuzz/corpus/")
@@ -79,14 +78,5 @@ def problems(root, files):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
-    root = os.path.abspath(parser.parse_args().root)
-    found = problems(root, trackedFiles(root))
-    print("\n".join(found) if found else "vocabulary: ok")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runCheck(__doc__, "vocabulary", problems))
