@@ -7,7 +7,8 @@ namespace graphrun::ir {
 
 mlir::LogicalResult updateResultTypes(mlir::Operation* op) {
   llvm::SmallVector<mlir::Type> types;
-  if (mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(types))) {
+  if (mlir::failed(verifyWords(op)) ||
+      mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(types))) {
     return mlir::failure();
   }
   for (auto [result, type] : llvm::zip(op->getResults(), types)) {

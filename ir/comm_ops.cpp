@@ -4,11 +4,6 @@
 namespace graphrun::ir {
 
 mlir::LogicalResult GroupOp::inferTypes(Types& types) {
-  llvm::StringRef kind = getKind();
-  if (kind != "conv" && kind != "matmul" && kind != "attention" && kind != "map" && kind != "row") {
-    return emitOpError() << "has kind \"" << kind
-                         << "\", expected conv, matmul, attention, map or row";
-  }
   mlir::Block& block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes()) {
     return emitOpError() << "region arguments do not have the types of the operands";

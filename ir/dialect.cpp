@@ -1,6 +1,7 @@
 #include "ir/dialect.h"
 
 #include "ir/dims.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -8,6 +9,7 @@
 
 #include "ir/gr_dialect.cpp.inc"
 #include "ir/gr_interfaces.cpp.inc"
+#include "ir/gr_words.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/gr_attrs.cpp.inc"
@@ -112,6 +114,12 @@ mlir::Operation* GRDialect::materializeConstant(mlir::OpBuilder& builder, mlir::
 
 namespace {
 
+/// Returns the words as a text: a, b or c.
+std::string choice(llvm::ArrayRef<llvm::StringRef> words) {
+  std::string text = (words.back().empty() ? "\"\"" : words.back()).str();
+  return words.size() == 1 ? text : llvm::join(words.drop_back(), ", ") + " or " + text;
+}
+
 /// Only what planning resolves takes lists.
 mlir::LogicalResult verifySequences(mlir::Operation* op) {
   if (llvm::isa<YieldOp>(op)) {
@@ -181,9 +189,30 @@ bool isSequence(mlir::Type type) {
   return llvm::isa<SequenceType, OptionalType>(mlir::getElementTypeOrSelf(type));
 }
 
+mlir::LogicalResult verifyWords(mlir::Operation* op) {
+  mlir::LogicalResult result = mlir::success();
+  llvm::cast<GrOpInterface>(op).visitWords(
+      [&](llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words) {
+        auto check = [&](mlir::Attribute attribute) {
+          auto word = llvm::dyn_cast_or_null<mlir::StringAttr>(attribute);
+          if (word && !llvm::is_contained(words, word.getValue()) && mlir::succeeded(result)) {
+            result = op->emitOpError() << "has " << name << " \"" << word.getValue()
+                                       << "\", expected " << choice(words);
+          }
+        };
+        mlir::Attribute value = op->getInherentAttr(name).value_or(nullptr);
+        check(value);
+        if (auto list = llvm::dyn_cast_or_null<mlir::ArrayAttr>(value)) {
+          llvm::for_each(list, check);
+        }
+      });
+  return result;
+}
+
 mlir::LogicalResult verifyTypes(mlir::Operation* op) {
   llvm::SmallVector<mlir::Type> inferred;
-  if (mlir::failed(verifyStrings(op)) || mlir::failed(verifySequences(op)) ||
+  if (mlir::failed(verifyWords(op)) || mlir::failed(verifyStrings(op)) ||
+      mlir::failed(verifySequences(op)) ||
       mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(inferred))) {
     return mlir::failure();
   }

@@ -42,7 +42,16 @@ class TakesStrings : public mlir::OpTrait::TraitBase<ConcreteType, TakesStrings>
 /// True for an operation that is only another view of its first operand; false for none.
 inline bool isView(mlir::Operation* op) { return op != nullptr && op->hasTrait<IsView>(); }
 
-/// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
+/// Takes the name of an attribute that is a choice among words (gr_words.td), and the words.
+using WordVisitor =
+    llvm::function_ref<void(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words)>;
+
+/// Fails, with an error on the operation, where such an attribute of a gr operation is another
+/// word. Accessors of what is no such word, and inferTypes, must not be called.
+mlir::LogicalResult verifyWords(mlir::Operation* op);
+
+/// Verifies an operation's words and types: verifyWords and inferTypes succeed, and the declared
+/// result types are the inferred ones.
 mlir::LogicalResult verifyTypes(mlir::Operation* op);
 
 /// Stands for a type that is not known yet, down to its element type: of a result that is still to
@@ -83,6 +92,7 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 
 #include "ir/gr_dialect.h.inc"
 #include "ir/gr_interfaces.h.inc"
+#include "ir/gr_words.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/gr_attrs.h.inc"

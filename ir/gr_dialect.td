@@ -8,6 +8,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "ir/gr_interfaces.td"
+include "ir/gr_words.td"
 
 def GR_Dialect : Dialect {
   let name = "gr";
@@ -91,6 +92,13 @@ def GR_TakesStrings : NativeOpTrait<"TakesStrings"> {
   let cppNamespace = "::graphrun::ir";
 }
 
+// `call` is what visitWords does for an argument; it is empty for one that is no word.
+class GR_Visit<string name, list<string> quoted> {
+  string call = !if(!empty(quoted), "",
+      "visit(\"" # name # "\", {" #
+          !interleave(quoted, ", ") # "});\n");
+}
+
 // Base of every operation: pure, typed by GrOpInterface, printed alike.
 class GR_Op<string mnemonic, list<Trait> traits = []> :
     Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {
@@ -99,10 +107,21 @@ class GR_Op<string mnemonic, list<Trait> traits = []> :
   // Operands on whose elements the result types depend: "getStarts(), getEnds()".
   string shapedBy = "";
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  // This is visit("kind", {"sum", "mean"}); and so on.
+  code wordVisits = !foldl("", !range(!size(arguments)), made, i,
+      made # GR_Visit<!getdagname(arguments, i),
+          !cond(!isa<GR_Words>(!getdagarg<Constraint>(arguments, i)):
+                    !foreach(word, !getdagarg<GR_Words>(arguments, i).words, "\"" # word # "\""),
+                !isa<GR_WordAttr>(!getdagarg<Constraint>(arguments, i)):
+                    !foreach(word, !getdagarg<GR_WordAttr>(arguments, i).words, "\"" # word # "\""),
+                true: []<string>)>.call);
   code gradientSlot = [{
     /// Empty when the operation is differentiable, else why it has no gradient.
     static ::llvm::StringRef noGradientReason() { return "}] # noGradient # [{"; }
     ::llvm::SmallVector<::mlir::Value> shapeOperands() { return {}] # shapedBy # [{}; }
+    static void visitWords([[maybe_unused]] ::graphrun::ir::WordVisitor visit) {
+      }] # wordVisits # [{
+    }
   }];
   let extraClassDeclaration = gradientSlot;
 }

@@ -24,6 +24,12 @@ def GrOpInterface : OpInterface<"GrOpInterface"> {
     InterfaceMethod<[{
       Work of one execution; all zero unless every shape is static.
     }], "::graphrun::ir::OpCost", "cost", (ins)>,
+    StaticInterfaceMethod<[{
+      Calls `visit` with the name of each attribute that is a word, or words, and those that it may
+      be.
+    }], "void", "visitWords", (ins "::graphrun::ir::WordVisitor":$visit), [{
+      ConcreteOp::visitWords(visit);
+    }]>,
     InterfaceMethod<[{
       Empty when the operation is differentiable, else why it has no gradient.
     }], "::llvm::StringRef", "noGradientReason", (ins), [{

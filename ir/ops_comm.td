@@ -14,7 +14,7 @@ def GR_GroupOp : GR_PureOp<"group", [IsolatedFromAbove, SingleBlock]> {
     operations) or `row` (a reduction of rows with the casts before and behind it, which compilers of
     devices form). Placement treats a group as one operation.
   }];
-  let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$kind);
+  let arguments = (ins Variadic<GR_Tensor>:$inputs, GR_GroupKind:$kind);
   let results = (outs Variadic<GR_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let noGradient = "formed after differentiation";

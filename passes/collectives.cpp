@@ -96,7 +96,7 @@ class Kernels {
   /// Ends a kernel that makes `value`.
   mlir::Value finish(mlir::Value value) {
     if (members_.size() > 1) {
-      value = buildGroup({"map", members_})->getResult(0);
+      value = buildGroup({ir::GroupKind::kMap, members_})->getResult(0);
     }
     members_.clear();
     return value;

@@ -66,7 +66,7 @@ class GroupFinder {
     if (!sumsBytes && !llvm::isa<mlir::FloatType>(type.getElementType())) {
       return;
     }
-    GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};
+    GroupPlan plan{isConv ? ir::GroupKind::kConv : ir::GroupKind::kMatmul, {anchor}};
     int64_t channelAxis = isConv ? 1 : type.getRank() - 1;
     mlir::Value chain = anchor->getResult(0);
     size_t untilBytes = 0;  // members, up to the last that makes bytes
@@ -159,7 +159,7 @@ class GroupFinder {
         }
       }
     }
-    takeSorted("attention", members);
+    takeSorted(ir::GroupKind::kAttention, members);
   }
 
   /// The tree that ends in `root`: operations whose users are all in it. No path leaves it and
@@ -229,12 +229,12 @@ class GroupFinder {
   void takeMapGroup() {
     size_t kernels = llvm::count_if(members_, [](mlir::Operation* op) { return !ir::isView(op); });
     if (kernels > 0) {
-      takeSorted("map", members_);
+      takeSorted(ir::GroupKind::kMap, members_);
     }
   }
 
   /// A group of `members`, unless it is one alone.
-  void takeSorted(llvm::StringRef kind, const llvm::SetVector<mlir::Operation*>& members) {
+  void takeSorted(ir::GroupKind kind, const llvm::SetVector<mlir::Operation*>& members) {
     if (members.size() < 2) {
       return;
     }

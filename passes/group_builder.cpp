@@ -78,8 +78,8 @@ ir::GroupOp buildGroup(const GroupPlan& plan) {
   Operands operands = operandsOf(plan);
   mlir::OpBuilder builder(root);
   auto inputs = operands.inputs.takeVector();
-  auto group = builder.create<ir::GroupOp>(groupLocation(plan), root->getResultTypes(), inputs,
-                                           builder.getStringAttr(plan.kind));
+  auto group =
+      builder.create<ir::GroupOp>(groupLocation(plan), root->getResultTypes(), inputs, plan.kind);
   mlir::Block& body = group.getBody().emplaceBlock();
   mlir::IRMapping mapping;
   for (mlir::Value input : inputs) {

@@ -9,7 +9,7 @@ namespace graphrun::passes {
 /// Operations of one block that are to become one kernel, in program order. All results of all but
 /// the last are used by members only; the last one, `root`, has one result.
 struct GroupPlan {
-  llvm::StringRef kind;  ///< conv, matmul, attention, map or row
+  ir::GroupKind kind;
   llvm::SmallVector<mlir::Operation*> members;
 
   mlir::Operation* root() const { return members.back(); }

@@ -110,7 +110,7 @@ std::optional<double> scalarOf(mlir::Value value) {
 mlir::Value behindGroups(mlir::Value value) {
   value = outsideGroup(value);
   auto group = value.getDefiningOp<ir::GroupOp>();
-  if (!group || group.getKind() != "map") {
+  if (!group || group.getKind() != ir::GroupKind::kMap) {
     return value;
   }
   auto result = llvm::cast<mlir::OpResult>(value).getResultNumber();

@@ -141,7 +141,7 @@ uint64_t opFamily(mlir::Operation* op) {
   std::string text = main->getName().getStringRef().str();
   llvm::raw_string_ostream out(text);
   if (auto group = llvm::dyn_cast<ir::GroupOp>(main)) {
-    out << ' ' << group.getKind();
+    out << ' ' << ir::stringifyGroupKind(group.getKind());
   } else if (auto conv = llvm::dyn_cast<ir::ConvOp>(main)) {
     out << ' ' << kindOf(conv);
   } else if (auto matmul = llvm::dyn_cast<ir::MatMulOp>(main)) {
@@ -157,10 +157,16 @@ uint64_t opSignature(mlir::Operation* op) { return hashOf(Writer().write(op)); }
 
 OpClass classOf(mlir::Operation* op) {
   if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
-    llvm::StringRef kind = group.getKind();
-    return kind == "conv"                            ? OpClass::kConvolution
-           : kind == "matmul" || kind == "attention" ? OpClass::kMatmul
-                                                     : OpClass::kElementwise;
+    switch (group.getKind()) {
+      case ir::GroupKind::kConv:
+        return OpClass::kConvolution;
+      case ir::GroupKind::kMatmul:
+      case ir::GroupKind::kAttention:
+        return OpClass::kMatmul;
+      case ir::GroupKind::kMap:
+      case ir::GroupKind::kRow:
+        return OpClass::kElementwise;
+    }
   }
   if (op->hasTrait<ir::IsElementwise>()) {
     return OpClass::kElementwise;

@@ -31,7 +31,7 @@ KernelBudget::KernelBudget(mlir::func::FuncOp partition) {
   llvm::SmallVector<mlir::Operation*> maps;
   size_t operations = 0;
   for (auto group : partition.front().getOps<ir::GroupOp>()) {
-    if (group.getKind() == "map" && codegen::whyNotMap(group).empty()) {
+    if (group.getKind() == ir::GroupKind::kMap && codegen::whyNotMap(group).empty()) {
       maps.push_back(group);
       operations += codegen::mapBody(group).size();
     }

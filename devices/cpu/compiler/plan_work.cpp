@@ -53,15 +53,16 @@ class WorkPlanner {
   }
 
   absl::Status addGroup(ir::GroupOp group) {
-    if (group.getKind() == "map" && budget_.allows(group) && whyNotMapKernel(group).empty()) {
+    if (group.getKind() == ir::GroupKind::kMap && budget_.allows(group) &&
+        whyNotMapKernel(group).empty()) {
       return addWholeMap(group);
     }
     mlir::Block& block = group.getBody().front();
     auto body = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
     llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
-    if (group.getKind() != "map" && group.getNumResults() == 1) {
+    if (group.getKind() != ir::GroupKind::kMap && group.getNumResults() == 1) {
       auto whole =
-          group.getKind() == "attention"
+          group.getKind() == ir::GroupKind::kAttention
               ? attentionStep(group)
               : libraryStep(body[0], llvm::ArrayRef(body).drop_front(), group.getResult(0));
       absl::Status added =
@@ -84,8 +85,8 @@ class WorkPlanner {
       return absl::OkStatus();
     }
     for (llvm::SmallVector<mlir::Operation*>& part : mapParts(map)) {
-      GR_RETURN_IF_ERROR(
-          addOperation(part.size() == 1 ? part[0] : passes::buildGroup({"map", std::move(part)})));
+      GR_RETURN_IF_ERROR(addOperation(
+          part.size() == 1 ? part[0] : passes::buildGroup({ir::GroupKind::kMap, std::move(part)})));
     }
     values_.takeApart(map);
     return absl::OkStatus();
@@ -119,8 +120,9 @@ class WorkPlanner {
     for (size_t head : headsOf(body)) {
       if (head < body.size() && addHead(body.take_front(head))) {
         body = body.drop_front(head);
-        return addOperation(body.size() == 1 ? body[0]
-                                             : passes::buildGroup({"map", llvm::to_vector(body)}));
+        return addOperation(body.size() == 1
+                                ? body[0]
+                                : passes::buildGroup({ir::GroupKind::kMap, llvm::to_vector(body)}));
       }
     }
     for (mlir::Operation* op : body) {

@@ -81,7 +81,7 @@ class Expander {
   mlir::Value group(llvm::function_ref<mlir::Value()> emit) {
     mlir::Operation* last = op_->getPrevNode();
     mlir::Value result = emit();
-    passes::GroupPlan plan{"map", {}};
+    passes::GroupPlan plan{ir::GroupKind::kMap, {}};
     for (mlir::Operation* made : since(last)) {
       if (!llvm::isa<ir::ConstantOp>(made)) {
         plan.members.push_back(made);
@@ -267,8 +267,9 @@ mlir::Value expandPatches(Expander& e, ir::ConvOp op) {
              {e.flag("transpose_rhs")});
   if (op.getBias()) {
     mlir::Value sum = e.make("gr.add", {product, op.getBias()});
-    product = passes::buildGroup({"matmul", {product.getDefiningOp(), sum.getDefiningOp()}})
-                  ->getResult(0);
+    product =
+        passes::buildGroup({ir::GroupKind::kMatmul, {product.getDefiningOp(), sum.getDefiningOp()}})
+            ->getResult(0);
   }
   mlir::Value places = e.reshape(product, {result[0], result[2], result[3], filter[0]});
   return e.make("gr.transpose", {places}, {e.numbers("permutation", {0, 3, 1, 2})});

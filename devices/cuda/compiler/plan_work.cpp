@@ -59,7 +59,7 @@ class WorkPlanner {
                    whyNotGenerated(norm).empty() &&
                    llvm::none_of(llvm::drop_begin(norm->getOpOperands()), passes::movesInside);
       if (members.size() > 1 && isRow) {
-        passes::buildGroup({kRowGroup, members});
+        passes::buildGroup({ir::GroupKind::kRow, members});
       }
     }
   }
@@ -124,12 +124,13 @@ class WorkPlanner {
   }
 
   absl::Status addGroup(ir::GroupOp group) {
-    bool isOneKernel = group.getKind() == "map" || group.getKind() == kRowGroup;
+    bool isOneKernel =
+        group.getKind() == ir::GroupKind::kMap || group.getKind() == ir::GroupKind::kRow;
     if (isOneKernel && whyNotGenerated(group).empty()) {
       add(Work::Kind::kGenerated, group, generatedWays(group));
       return absl::OkStatus();
     }
-    if (group.getKind() == "attention" && group.getNumResults() == 1) {
+    if (group.getKind() == ir::GroupKind::kAttention && group.getNumResults() == 1) {
       absl::StatusOr<std::vector<Way>> whole = attentionWays(group, target_);
       if (whole.ok()) {
         return addMasked(group, *std::move(whole));
@@ -138,7 +139,8 @@ class WorkPlanner {
     auto body =
         llvm::to_vector(llvm::make_pointer_range(group.getBody().front().without_terminator()));
     llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
-    bool isAnchored = group.getKind() == "conv" || group.getKind() == "matmul";
+    bool isAnchored =
+        group.getKind() == ir::GroupKind::kConv || group.getKind() == ir::GroupKind::kMatmul;
     GR_RETURN_IF_ERROR(isAnchored ? addAnchor(body[0], llvm::ArrayRef(body).drop_front())
                                   : addEach(body));
     values_.takeApart(group);
@@ -167,8 +169,9 @@ class WorkPlanner {
 
   /// What is left of an epilogue: one kernel.
   absl::Status addRest(llvm::ArrayRef<mlir::Operation*> ops) {
-    return ops.size() < 2 ? addEach(ops)
-                          : addGroup(passes::buildGroup({"map", llvm::to_vector(ops)}));
+    return ops.size() < 2
+               ? addEach(ops)
+               : addGroup(passes::buildGroup({ir::GroupKind::kMap, llvm::to_vector(ops)}));
   }
 
   absl::Status addEach(llvm::ArrayRef<mlir::Operation*> ops) {

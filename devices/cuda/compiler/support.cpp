@@ -94,10 +94,10 @@ std::string whyUnsupported(mlir::Operation* op) {
   if (!group) {
     return whyOneUnsupported(op);
   }
-  if (group.getKind() == "map" && whyNotGenerated(group).empty()) {
+  if (group.getKind() == ir::GroupKind::kMap && whyNotGenerated(group).empty()) {
     return "";
   }
-  if (group.getKind() == "attention" && group.getNumResults() == 1 &&
+  if (group.getKind() == ir::GroupKind::kAttention && group.getNumResults() == 1 &&
       chooseAttention(group, nullptr).ok()) {
     return "";
   }

@@ -39,7 +39,7 @@ mlir::Operation* rowOperationOf(mlir::Operation* op) {
   if (!group) {
     return reducesRows(op) ? op : nullptr;
   }
-  if (group.getKind() != kRowGroup) {
+  if (group.getKind() != ir::GroupKind::kRow) {
     return nullptr;
   }
   auto body = group.getBody().front().without_terminator();

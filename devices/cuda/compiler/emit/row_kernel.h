@@ -8,11 +8,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// The kind of a group that has one such operation and the casts before and behind it: the kernel
-/// reads and writes the types beyond the casts, and computes in between in f32.
-inline constexpr llvm::StringLiteral kRowGroup = "row";
-
-/// True for such an operation, and for a group of this kind.
+/// True for such an operation, and for a group of the kind `row`, which has one and the casts
+/// before and behind it: the kernel reads and writes the types beyond the casts, and computes in
+/// between in f32.
 bool isRowOperation(mlir::Operation* op);
 
 /// Reason why no kernel can be generated for an operation of rows; empty when one can.
