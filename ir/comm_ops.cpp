@@ -67,9 +67,9 @@ mlir::LogicalResult requireMembers(mlir::Operation* op) {
 }
 
 /// Fails where a mean divides by a number that its type does not have.
-mlir::LogicalResult requireDivisor(mlir::Operation* op, llvm::StringRef kind) {
+mlir::LogicalResult requireDivisor(mlir::Operation* op, ReduceKind kind) {
   auto type = llvm::dyn_cast<mlir::IntegerType>(elementOf(op->getOperand(0)));
-  if (kind != "mean" || !type || type.getWidth() > 16) {
+  if (kind != ReduceKind::kMean || !type || type.getWidth() > 16) {
     return mlir::success();
   }
   unsigned most = (1U << (type.getWidth() - (type.isUnsigned() ? 0 : 1))) - 1;
@@ -82,10 +82,7 @@ mlir::LogicalResult requireDivisor(mlir::Operation* op, llvm::StringRef kind) {
 }
 
 /// The same where members combine elements.
-mlir::LogicalResult requireCombined(mlir::Operation* op, llvm::StringRef kind) {
-  if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
-    return op->emitOpError() << "has kind \"" << kind << "\", expected sum, mean, max, min or prod";
-  }
+mlir::LogicalResult requireCombined(mlir::Operation* op, ReduceKind kind) {
   if (mlir::failed(requireMembers(op))) {
     return mlir::failure();
   }
@@ -162,11 +159,6 @@ mlir::LogicalResult ReduceScatterOp::inferTypes(Types& types) {
 OpCost ReduceScatterOp::cost() { return combineCost(*this); }
 
 mlir::LogicalResult CollectiveMemberOp::inferTypes(Types& types) {
-  llvm::StringRef collective = getCollective();
-  if (collective != "all_reduce" && collective != "all_gather" && collective != "reduce_scatter") {
-    return emitOpError() << "is of \"" << collective
-                         << "\", expected all_reduce, all_gather or reduce_scatter";
-  }
   if (getCommunicator() < 0) {
     return emitOpError() << "communicator is " << getCommunicator() << ", expected at least 0";
   }

@@ -138,7 +138,7 @@ std::optional<Dims> castElements(CastOp op, int& visits) {
 
 std::optional<Dims> reduceElements(ReduceOp op, int& visits) {
   std::optional<Dims> input = elementsAt(op.getInput(), visits);
-  if (!input || op.getKind() != "prod" || op.getAxes().size() != 1) {
+  if (!input || op.getKind() != ReduceKind::kProd || op.getAxes().size() != 1) {
     return std::nullopt;
   }
   return Dims{product(*input)};

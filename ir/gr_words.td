@@ -75,5 +75,12 @@ class GR_WordArray<GR_Words choice> : GR_WordAttr<choice> {
 
 // Says what anchors a group (ir/ops_comm.td).
 def GR_GroupKind : GR_Words<"GroupKind", ["conv", "matmul", "attention", "map", "row"]>;
+def GR_CollectiveKind : GR_Words<"CollectiveKind", ["all_reduce", "all_gather", "reduce_scatter"]>;
+
+// The words are the rows of devices/functions/reductions.def.
+def GR_ReduceKind : GR_Words<"ReduceKind", ["sum", "mean", "max", "min", "prod"]>;
+// These combine elements two at a time.
+defvar GR_Combined = ["sum", "mean", "max", "min", "prod"];
+def GR_CombineKind : GR_WordAttr<GR_ReduceKind, GR_Combined>;
 
 #endif  // GRAPHRUN_IR_GR_WORDS_TD

@@ -146,7 +146,7 @@ mlir::OpFoldResult ArgReduceOp::fold(FoldAdaptor adaptor) {
   }
   llvm::SmallVector<double> x = numbersOf(input);
   Lines lines(input.getType().getShape(), getAxis());
-  double sign = getKind() == "max" ? 1 : -1;
+  double sign = getKind() == ReduceKind::kMax ? 1 : -1;
   llvm::SmallVector<int64_t> result;
   for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     int64_t best = 0;
@@ -177,7 +177,7 @@ mlir::OpFoldResult CumulativeOp::fold(FoldAdaptor adaptor) {
     return nullptr;
   }
   Lines lines(type.getShape(), axis);
-  bool product = getKind() == "prod";
+  bool product = getKind() == ReduceKind::kProd;
   llvm::SmallVector<int64_t> result(x.size());
   for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     uint64_t total = product ? 1 : 0;

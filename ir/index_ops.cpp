@@ -355,9 +355,6 @@ OpCost TopKOp::cost() {
 
 mlir::LogicalResult ArgReduceOp::inferTypes(Types& types) {
   std::optional<Dims> dims = dimsOf(getInput());
-  if (getKind() != "max" && getKind() != "min") {
-    return emitOpError() << "has kind \"" << getKind() << "\", expected max or min";
-  }
   if (mlir::failed(requireNumeric(*this, getInput(), "input")) ||
       mlir::failed(requireAxis(*this, getAxis(), dims))) {
     return mlir::failure();
@@ -382,9 +379,6 @@ OpCost ArgReduceOp::cost() {
 
 mlir::LogicalResult CumulativeOp::inferTypes(Types& types) {
   std::optional<Dims> dims = dimsOf(getInput());
-  if (getKind() != "sum" && getKind() != "prod") {
-    return emitOpError() << "has kind \"" << getKind() << "\", expected sum or prod";
-  }
   if (mlir::failed(requireNumeric(*this, getInput(), "input")) ||
       mlir::failed(requireIndices(*this, getAxis(), "axis")) ||
       mlir::failed(requireOne(*this, getAxis(), "axis"))) {

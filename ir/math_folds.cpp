@@ -199,7 +199,7 @@ mlir::OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
   mlir::DenseElementsAttr input = denseOf(adaptor.getInput());
   mlir::RankedTensorType type = foldableType(getType());
   if (!input || !type || input.getType().getRank() != 1 || getAxes().size() != 1 ||
-      getKind() != "prod" || !input.getElementType().isSignlessInteger(64)) {
+      getKind() != ReduceKind::kProd || !input.getElementType().isSignlessInteger(64)) {
     return nullptr;
   }
   int64_t result = 1;

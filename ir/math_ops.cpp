@@ -1,5 +1,6 @@
 // Types and costs of the math family.
 #include "ir/infer.h"
+#include "ir/reductions.h"
 
 namespace graphrun::ir {
 
@@ -159,11 +160,9 @@ mlir::LogicalResult WhereOp::inferTypes(Types& types) {
 OpCost WhereOp::cost() { return elementwiseCost(*this, 1); }
 
 mlir::LogicalResult ReduceOp::inferTypes(Types& types) {
-  llvm::StringRef kind = getKind();
-  if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
-    return emitOpError() << "has kind \"" << kind << "\", expected sum, mean, max, min or prod";
-  }
-  if (mlir::failed(requireComputed(*this, getInput(), "input"))) {
+  if (mlir::failed(requireComputed(*this, getInput(), "input")) ||
+      (!ruleOf(getKind()).takesIntegers &&
+       mlir::failed(requireFloat(*this, getInput(), "input")))) {
     return mlir::failure();
   }
   std::optional<Dims> dims = dimsOf(getInput());
@@ -188,7 +187,8 @@ mlir::LogicalResult ReduceOp::inferTypes(Types& types) {
 OpCost ReduceOp::cost() {
   OpCost cost = elementwiseCost(*this, 0);
   if (cost.bytesRead > 0) {
-    cost.flops = llvm::cast<mlir::ShapedType>(getInput().getType()).getNumElements();
+    int64_t elements = llvm::cast<mlir::ShapedType>(getInput().getType()).getNumElements();
+    cost.flops = elements * ruleOf(getKind()).flops;
   }
   return cost;
 }

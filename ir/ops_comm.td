@@ -60,7 +60,7 @@ def GR_AllReduceOp : GR_CollectiveOp<"all_reduce"> {
     Operands of one type, combined element by element in their order: `kind` is `sum`, `mean`, `max`,
     `min` or `prod`, as in gr.reduce. Each result is that combination.
   }];
-  let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$kind);
+  let arguments = (ins Variadic<GR_Tensor>:$inputs, GR_CombineKind:$kind);
 }
 
 def GR_AllGatherOp : GR_CollectiveOp<"all_gather"> {
@@ -75,7 +75,7 @@ def GR_ReduceScatterOp : GR_CollectiveOp<"reduce_scatter"> {
     As gr.all_reduce, but result i is part i of the combination cut along `axis`, in [0, rank), whose
     dim the number of operands divides.
   }];
-  let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$kind, GR_IntAttr:$axis);
+  let arguments = (ins Variadic<GR_Tensor>:$inputs, GR_CombineKind:$kind, GR_IntAttr:$axis);
 }
 
 // Its members meet in order: it is not merged, moved across another or dropped.
@@ -88,7 +88,8 @@ def GR_CollectiveMemberOp : GR_Op<"collective_member", [MemoryEffects<[MemRead, 
     device there is the member's. All members of a communicator meet in the same order.
   }];
   let noGradient = "formed after differentiation";
-  let arguments = (ins GR_Tensor:$input, StrAttr:$collective, StrAttr:$kind, GR_IntAttr:$communicator,
+  let arguments = (ins GR_Tensor:$input, GR_CollectiveKind:$collective,
+                       GR_WordOrNone<GR_ReduceKind, GR_Combined>:$kind, GR_IntAttr:$communicator,
                        TypeAttr:$tensor_type);
   let results = (outs GR_Tensor:$output);
 }

@@ -116,7 +116,8 @@ def GR_ArgReduceOp : GR_PureOp<"arg_reduce"> {
     set. NaN wins. The result is i64.
   }];
   let noGradient = "integer result";
-  let arguments = (ins GR_Tensor:$input, StrAttr:$kind, GR_IntAttr:$axis,
+  let arguments = (ins GR_Tensor:$input, GR_WordAttr<GR_ReduceKind, ["max", "min"]>:$kind,
+                       GR_IntAttr:$axis,
                        DefaultValuedAttr<BoolAttr, "true">:$keepdims,
                        DefaultValuedAttr<BoolAttr, "false">:$last);
   let results = (outs GR_Tensor:$output);
@@ -129,7 +130,8 @@ def GR_CumulativeOp : GR_PureOp<"cumulative"> {
     `kind` is `sum` or `prod`, `axis` one integer, negative counted from the end. `exclusive` leaves
     the element itself out, `reverse` runs from the end.
   }];
-  let arguments = (ins GR_Tensor:$input, GR_Tensor:$axis, StrAttr:$kind,
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$axis,
+                       GR_WordAttr<GR_ReduceKind, ["sum", "prod"]>:$kind,
                        DefaultValuedAttr<BoolAttr, "false">:$exclusive,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse);
   let results = (outs GR_Tensor:$output);

@@ -161,12 +161,12 @@ def GR_WhereOp : GR_PureOp<"where", [GR_Elementwise, GR_TakesStrings]> {
 }
 
 def GR_ReduceOp : GR_PureOp<"reduce"> {
-  let summary = "reduce over axes: sum, mean, max, min or prod";
+  let summary = "reduce over axes: sum, mean, max and so on";
   let description = [{
-    `kind` is one of `sum`, `mean`, `max`, `min`, `prod`. `axes` are in [0, rank), ascending and
-    unique; `keepdims` keeps each as a dim of 1.
+    `kind` is a word of GR_ReduceKind, and `devices/functions/reductions.def` says what it does. `axes`
+    are in [0, rank), ascending and unique; `keepdims` keeps each as a dim of 1.
   }];
-  let arguments = (ins GR_Tensor:$input, StrAttr:$kind, DenseI64ArrayAttr:$axes,
+  let arguments = (ins GR_Tensor:$input, GR_ReduceKind:$kind, DenseI64ArrayAttr:$axes,
                        DefaultValuedAttr<BoolAttr, "true">:$keepdims);
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;

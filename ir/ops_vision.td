@@ -28,7 +28,8 @@ def GR_RoiAlignOp : GR_PureOp<"roi_align"> {
     2017); `max` takes the largest of all weighted neighbours of the samples, as ONNX does.
     `half_pixel` shifts coordinates by -0.5; without it a region is at least one element large.
   }];
-  let arguments = (ins GR_Tensor:$input, GR_Tensor:$rois, GR_Tensor:$batch, StrAttr:$kind,
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$rois, GR_Tensor:$batch,
+                       GR_WordAttr<GR_ReduceKind, ["mean", "max"]>:$kind,
                        GR_IntAttr:$height, GR_IntAttr:$width,
                        DefaultValuedAttr<GR_IntAttr, "0">:$sampling,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,

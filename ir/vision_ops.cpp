@@ -75,9 +75,6 @@ OpCost GridSampleOp::cost() {
 }
 
 mlir::LogicalResult RoiAlignOp::inferTypes(Types& types) {
-  if (getKind() != "mean" && getKind() != "max") {
-    return emitOpError() << "kind is \"" << getKind() << "\", expected mean or max";
-  }
   if (mlir::failed(requireIntVector(*this, getBatch(), "batch")) ||
       mlir::failed(inferRegions(*this, 4, types))) {
     return mlir::failure();

@@ -2,6 +2,7 @@
 
 #include "ir/builders.h"
 #include "ir/dialect.h"
+#include "ir/reductions.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/group_builder.h"
 #include "passes/group_rules.h"
@@ -74,8 +75,10 @@ bool isCarriedType(mlir::Type element) {
          element.isF16() || element.isBF16() || element.isF32() || element.isF64();
 }
 
-llvm::StringRef kindOf(mlir::Operation* collective) {
-  return collective->getAttrOfType<mlir::StringAttr>("kind").getValue();
+/// Returns the kind of a collective that combines.
+ir::ReduceKind kindOf(mlir::Operation* collective) {
+  auto reduce = llvm::dyn_cast<ir::AllReduceOp>(collective);
+  return reduce ? reduce.getKind() : llvm::cast<ir::ReduceScatterOp>(collective).getKind();
 }
 
 /// Operations that become one kernel while they are made. A long combination takes several.
@@ -197,18 +200,16 @@ mlir::Value buildStep(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operat
   return buildCombination(builder, loc, kindOf(collective), parts, count);
 }
 
-mlir::Value buildCombination(mlir::OpBuilder& builder, mlir::Location loc, llvm::StringRef kind,
+mlir::Value buildCombination(mlir::OpBuilder& builder, mlir::Location loc, ir::ReduceKind kind,
                              mlir::ValueRange values, int64_t divisor) {
-  llvm::StringRef op = kind == "prod"  ? "gr.mul"
-                       : kind == "max" ? "gr.max"
-                       : kind == "min" ? "gr.min"
-                                       : "gr.add";
+  ir::ReductionRule rule = ir::ruleOf(kind);
+  llvm::StringRef op = ir::operationOf(*rule.combine);
   Kernels kernels(builder, loc);
   mlir::Value result = values.front();
   for (mlir::Value value : values.drop_front()) {
     result = kernels.add(op, result, value);
   }
-  if (kind == "mean" && divisor > 1) {
+  if (rule.divides && divisor > 1) {
     mlir::Type element = typeOf(result).getElementType();
     result = kernels.add("gr.div", result,
                          ir::createScalar(builder, loc, element, static_cast<double>(divisor)));

@@ -55,9 +55,10 @@ llvm::SmallVector<mlir::Value> buildParts(mlir::OpBuilder& builder, mlir::Locati
 mlir::Value buildStep(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* collective,
                       const CollectiveStep& step, mlir::ValueRange inputs);
 
-/// The combination of values of one type by `kind`, in their order. `mean` is the sum divided by
-/// `divisor`, rounded as gr.div does: towards zero for integers.
-mlir::Value buildCombination(mlir::OpBuilder& builder, mlir::Location loc, llvm::StringRef kind,
+/// Returns the combination of values of one type in their order. `kind` is one of those of
+/// gr.all_reduce; `mean` is the sum divided by `divisor`, rounded as gr.div does: towards zero for
+/// integers.
+mlir::Value buildCombination(mlir::OpBuilder& builder, mlir::Location loc, ir::ReduceKind kind,
                              mlir::ValueRange values, int64_t divisor);
 
 /// Values joined along `axis`; one alone as it is.

@@ -2,6 +2,7 @@
 
 #include "ir/builders.h"
 #include "ir/dialect.h"
+#include "ir/reductions.h"
 
 namespace graphrun::passes {
 namespace {
@@ -38,30 +39,48 @@ struct EmptyResult : mlir::RewritePattern {
   }
 };
 
-/// Returns the initial value of a reduction, as the CPU's kernels start; null for an unknown kind.
-mlir::TypedAttr startOf(llvm::StringRef kind, mlir::Type element) {
-  bool most = kind == "max";
-  if (auto type = llvm::dyn_cast<mlir::FloatType>(element)) {
-    const llvm::fltSemantics& semantics = type.getFloatSemantics();
-    if (most || kind == "min") {
-      return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/most));
-    }
-    return kind == "mean" ? mlir::FloatAttr::get(type, llvm::APFloat::getNaN(semantics))
-                          : mlir::FloatAttr::get(type, kind == "prod" ? 1.0 : 0.0);
+/// Returns the number of `type` that a reduction of nothing is, or null where there is none.
+mlir::TypedAttr valueOf(ir::OfNothing nothing, mlir::FloatType type) {
+  const llvm::fltSemantics& semantics = type.getFloatSemantics();
+  switch (nothing) {
+    case ir::OfNothing::kZero:
+      return mlir::FloatAttr::get(type, 0.0);
+    case ir::OfNothing::kOne:
+      return mlir::FloatAttr::get(type, 1.0);
+    case ir::OfNothing::kLowest:
+      return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
+    case ir::OfNothing::kHighest:
+      return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
+    case ir::OfNothing::kNoNumber:
+      return mlir::FloatAttr::get(type, llvm::APFloat::getNaN(semantics));
   }
-  unsigned bits = element.getIntOrFloatBitWidth();
-  bool isUnsigned = element.isUnsignedInteger() || bits == 1;
-  if (most || kind == "min") {
-    return mlir::IntegerAttr::get(
-        element,
-        most
-            ? (isUnsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))
-            : (isUnsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits)));
+  return nullptr;
+}
+mlir::TypedAttr valueOf(ir::OfNothing nothing, mlir::IntegerType type) {
+  unsigned bits = type.getWidth();
+  bool isUnsigned = type.isUnsigned() || bits == 1;
+  auto of = [&](const llvm::APInt& value) { return mlir::IntegerAttr::get(type, value); };
+  switch (nothing) {
+    case ir::OfNothing::kZero:
+      return of(llvm::APInt(bits, 0));
+    case ir::OfNothing::kOne:
+      return of(llvm::APInt(bits, 1));
+    case ir::OfNothing::kLowest:
+      return of(isUnsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits));
+    case ir::OfNothing::kHighest:
+      return of(isUnsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+    case ir::OfNothing::kNoNumber:
+      return nullptr;
   }
-  // A mean of integers divides by their number.
-  return kind == "mean"
-             ? mlir::TypedAttr()
-             : mlir::IntegerAttr::get(element, llvm::APInt(bits, kind == "prod" ? 1 : 0));
+  return nullptr;
+}
+
+/// Returns what a reduction of no elements is, as the CPU's kernels start, or null where it is no
+/// number.
+mlir::TypedAttr valueOfNothing(ir::ReduceKind kind, mlir::Type element) {
+  ir::OfNothing nothing = ir::ruleOf(kind).ofNothing;
+  auto type = llvm::dyn_cast<mlir::FloatType>(element);
+  return type ? valueOf(nothing, type) : valueOf(nothing, llvm::cast<mlir::IntegerType>(element));
 }
 
 /// `op` has `value` wherever its result has an element.
@@ -82,7 +101,7 @@ struct ReductionOfNothing : mlir::OpRewritePattern<ir::ReduceOp> {
       return mlir::failure();
     }
     mlir::Type element = op.getType().getElementType();
-    return replaceByValue(op, startOf(op.getKind(), element), rewriter);
+    return replaceByValue(op, valueOfNothing(op.getKind(), element), rewriter);
   }
 };
 
@@ -92,7 +111,8 @@ struct ProductOverNothing : mlir::OpRewritePattern<ir::MatMulOp> {
     if (!isEmpty(op.getLhs()) && !isEmpty(op.getRhs())) {
       return mlir::failure();
     }
-    return replaceByValue(op, startOf("sum", op.getType().getElementType()), rewriter);
+    mlir::Type element = op.getType().getElementType();
+    return replaceByValue(op, valueOfNothing(ir::ReduceKind::kSum, element), rewriter);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "ir/dialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "passes/collectives.h"
 #include "passes/partition.h"
 #include "passes/passes.h"
@@ -161,9 +162,20 @@ class CollectiveLowering {
     }
   }
 
-  llvm::StringRef kind() const {
-    auto kind = op_->getAttrOfType<mlir::StringAttr>("kind");
-    return kind ? kind.getValue() : "";
+  /// Returns the kind of a combination, and nothing for a gather.
+  std::optional<ir::ReduceKind> kind() const {
+    return llvm::TypeSwitch<mlir::Operation*, std::optional<ir::ReduceKind>>(op_)
+        .Case<ir::AllReduceOp, ir::ReduceScatterOp>([](auto op) { return op.getKind(); })
+        .Default([](mlir::Operation*) { return std::nullopt; });
+  }
+  /// Returns what members combine their own by, before a mean is made of it.
+  std::optional<ir::ReduceKind> sentKind() const {
+    return kind() == ir::ReduceKind::kMean ? ir::ReduceKind::kSum : kind();
+  }
+  ir::CollectiveKind collective() const {
+    return gathers()    ? ir::CollectiveKind::kAllGather
+           : scatters() ? ir::CollectiveKind::kReduceScatter
+                        : ir::CollectiveKind::kAllReduce;
   }
   int64_t axis() const {
     auto axis = op_->getAttrOfType<mlir::IntegerAttr>("axis");
@@ -180,7 +192,7 @@ class CollectiveLowering {
     return at(isOneStep ? firstPlace() : commonPlace(places_[0].device), [&](mlir::Location loc) {
       mlir::ValueRange operands = op_->getOperands();
       mlir::Value whole = gathers() ? buildConcat(builder_, loc, operands, axis())
-                                    : buildCombination(builder_, loc, kind(), operands, count());
+                                    : buildCombination(builder_, loc, *kind(), operands, count());
       return scatters() ? buildEqualParts(builder_, loc, whole, axis(), count())
                         : Values(op_->getNumOperands(), whole);
     });
@@ -324,13 +336,11 @@ Values CollectiveLowering::lowerToMembers(const Members& members) {
       operands.push_back(op_->getOperand(member));
     }
     Values made = at(place, [&](mlir::Location loc) {
-      mlir::Value own = gathers()
-                            ? buildConcat(builder_, loc, operands, axis())
-                            : buildCombination(builder_, loc, kind() == "mean" ? "sum" : kind(),
-                                               operands, count());
+      mlir::Value own = gathers() ? buildConcat(builder_, loc, operands, axis())
+                                  : buildCombination(builder_, loc, *sentKind(), operands, count());
       mlir::Value value = buildMember(loc, own, communicator, devices);
-      if (kind() == "mean") {
-        value = buildCombination(builder_, loc, kind(), value, count());
+      if (kind() != sentKind()) {
+        value = buildCombination(builder_, loc, *kind(), value, count());
       }
       auto size = static_cast<int64_t>(mine.size());
       return scatters() ? buildEqualParts(builder_, loc, value, axis(), size)
@@ -355,11 +365,9 @@ mlir::Value CollectiveLowering::buildMember(mlir::Location loc, mlir::Value valu
     made[0] = gathers() ? made[0] * devices : made[0] / devices;
   }
   auto madeType = mlir::RankedTensorType::get(made, type.getElementType());
-  llvm::StringRef sent = kind() == "mean" ? "sum" : kind();
   mlir::Value result = builder_.create<ir::CollectiveMemberOp>(
-      loc, madeType, buildReshape(builder_, loc, value, dims),
-      builder_.getStringAttr(op_->getName().stripDialect()), builder_.getStringAttr(sent),
-      builder_.getI64IntegerAttr(communicator), mlir::TypeAttr::get(madeType));
+      loc, madeType, buildReshape(builder_, loc, value, dims), collective(), sentKind(),
+      communicator, madeType);
   llvm::SmallVector<int64_t> shape(type.getShape());
   if (hasAxis) {
     shape[static_cast<size_t>(axis())] = made[0];

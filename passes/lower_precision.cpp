@@ -19,7 +19,7 @@ bool isGlobalPool(mlir::Operation* op) {
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
   auto type =
       reduce ? llvm::dyn_cast<mlir::RankedTensorType>(reduce.getInput().getType()) : nullptr;
-  if (!type || reduce.getKind() != "mean" || type.getRank() < 3) {
+  if (!type || reduce.getKind() != ir::ReduceKind::kMean || type.getRank() < 3) {
     return false;
   }
   return llvm::equal(reduce.getAxes(), llvm::seq<int64_t>(2, type.getRank()));

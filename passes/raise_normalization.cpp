@@ -61,7 +61,7 @@ llvm::SmallVector<Quotient> overRoots(mlir::Operation* op) {
 /// `value` is the mean of the squares of `x` over its last dims: of how many; 0 otherwise.
 size_t meansSquares(mlir::Value value, mlir::Value x) {
   auto mean = value.getDefiningOp<ir::ReduceOp>();
-  if (!mean || !reducesLast(mean, "mean", mean.getAxes().size())) {
+  if (!mean || !reducesLast(mean, ir::ReduceKind::kMean, mean.getAxes().size())) {
     return 0;
   }
   Product squares = productOf(mean.getInput());
@@ -74,7 +74,8 @@ size_t meansSquares(mlir::Value value, mlir::Value x) {
 mlir::Value centredInput(mlir::Value value, size_t count) {
   auto sub = value.getDefiningOp<ir::SubOp>();
   auto mean = sub ? sub.getRhs().getDefiningOp<ir::ReduceOp>() : nullptr;
-  bool fits = mean && mean.getInput() == sub.getLhs() && reducesLast(mean, "mean", count) &&
+  bool fits = mean && mean.getInput() == sub.getLhs() &&
+              reducesLast(mean, ir::ReduceKind::kMean, count) &&
               sub.getLhs().getType() == sub.getType();
   return fits ? sub.getLhs() : mlir::Value();
 }
@@ -173,9 +174,10 @@ mlir::Value softmaxInput(ir::ExpOp power, mlir::Value total, int64_t& axis) {
   auto sum = total.getDefiningOp<ir::ReduceOp>();
   auto shifted = power.getInput().getDefiningOp<ir::SubOp>();
   auto most = shifted ? shifted.getRhs().getDefiningOp<ir::ReduceOp>() : nullptr;
-  if (!sum || !most || sum.getInput() != power.getResult() || sum.getKind() != "sum" ||
-      most.getKind() != "max" || most.getInput() != shifted.getLhs() || !sum.getKeepdims() ||
-      !most.getKeepdims() || sum.getAxes() != most.getAxes() || sum.getAxes().size() != 1) {
+  if (!sum || !most || sum.getInput() != power.getResult() ||
+      sum.getKind() != ir::ReduceKind::kSum || most.getKind() != ir::ReduceKind::kMax ||
+      most.getInput() != shifted.getLhs() || !sum.getKeepdims() || !most.getKeepdims() ||
+      sum.getAxes() != most.getAxes() || sum.getAxes().size() != 1) {
     return {};
   }
   axis = sum.getAxes()[0];

@@ -132,7 +132,7 @@ bool canBeAttribute(double number, mlir::Type type) {
   return number != 0 && keepsPrecision(number, mlir::getElementTypeOrSelf(type));
 }
 
-bool reducesLast(ir::ReduceOp op, llvm::StringRef kind, size_t count) {
+bool reducesLast(ir::ReduceOp op, ir::ReduceKind kind, size_t count) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getInput().getType());
   llvm::ArrayRef<int64_t> axes = op.getAxes();
   return op.getKind() == kind && op.getKeepdims() && type && count > 0 && axes.size() == count &&

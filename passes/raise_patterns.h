@@ -58,7 +58,7 @@ mlir::Value otherOperand(Op op, mlir::Value first) {
 
 /// True when the axes of `op` are the last dims of its input, in number `count`, and stay as dims
 /// of 1.
-bool reducesLast(ir::ReduceOp op, llvm::StringRef kind, size_t count);
+bool reducesLast(ir::ReduceOp op, ir::ReduceKind kind, size_t count);
 
 /// Patterns of gr-raise-ops.
 void addActivationPatterns(mlir::RewritePatternSet& patterns);     // raise_activation.cpp

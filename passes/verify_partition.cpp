@@ -179,7 +179,8 @@ class Checker {
       return mlir::success();
     }
     auto describe = [](ir::CollectiveMemberOp op, mlir::InFlightDiagnostic& text) {
-      text << op.getCollective() << " \"" << op.getKind() << "\" of " << op.getInput().getType();
+      text << ir::stringifyCollectiveKind(op.getCollective()) << " " << op.getKindAttr() << " of "
+           << op.getInput().getType();
     };
     mlir::InFlightDiagnostic text = member.emitOpError() << "on " << device << " is ";
     describe(member, text);

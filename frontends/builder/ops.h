@@ -96,7 +96,11 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const 
 
 // --- Reductions and products ---------------------------------------------------------------------
 
-enum class Reduction { kSum, kMean, kMax, kMin, kProd };
+/// Has an enumerator for each row of the table, which says behind it what elements become.
+enum class Reduction {
+#define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) k##Kind,
+#include "devices/functions/reductions.def"
+};
 struct Reduce {
   std::vector<int64_t> axes{};  ///< default: all
   bool keepdims = true;         ///< keep each reduced dim as 1

@@ -115,16 +115,10 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const 
 
 const char* nameOf(Reduction kind) {
   switch (kind) {
-    case Reduction::kSum:
-      return "sum";
-    case Reduction::kMean:
-      return "mean";
-    case Reduction::kMax:
-      return "max";
-    case Reduction::kMin:
-      return "min";
-    case Reduction::kProd:
-      return "prod";
+#define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) \
+  case Reduction::k##Kind:                                                \
+    return #name;
+#include "devices/functions/reductions.def"
   }
   return "";
 }

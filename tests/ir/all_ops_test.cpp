@@ -19,7 +19,7 @@ std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
   for (const char* family : {"math", "nn", "attention", "tensor", "index", "random", "vision", "ml",
                              "recurrent", "signal", "control", "comm"}) {
-    std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
+    std::ifstream file((llvm::Twine(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json").str());
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {
       const auto& record = all[name.get<std::string>()];
@@ -118,6 +118,12 @@ TEST_CASE_METHOD(Fixture, "flops of the large operations are what their formulas
   CHECK(flops["gr.reduce"] == 2 * 4 * 6 * 6);
   CHECK(flops["gr.group"] == 2 * (2 * 4 * 6 * 6));
   CHECK(flops["gr.transpose"] == 0);
+}
+
+TEST_CASE("the words of a table are those of its enumerators") {
+#define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) \
+  CHECK(stringifyReduceKind(ReduceKind::k##Kind) == #name);
+#include "devices/functions/reductions.def"
 }
 
 TEST_CASE_METHOD(Fixture, "costs are zero until shapes are known") {

@@ -82,7 +82,7 @@ func.func @f9(%x: tensor<4xi8>) {
 // -----
 
 func.func @f10(%x: tensor<4xf32>) {
-  // expected-error @below {{is of "broadcast", expected all_reduce, all_gather or reduce_scatter}}
+  // expected-error @below {{has collective "broadcast", expected all_reduce, all_gather or reduce_scatter}}
   %0 = gr.collective_member %x {collective = "broadcast", kind = "", communicator = 0 : i64, tensor_type = tensor<4xf32>} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -100,5 +100,13 @@ func.func @f11(%x: tensor<4xf32>) {
 func.func @f12(%x: tensor<4xf32>) {
   // expected-error @below {{type is 'f32', expected a tensor type}}
   %0 = gr.collective_member %x {collective = "all_reduce", kind = "sum", communicator = 0 : i64, tensor_type = f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f13(%x: tensor<4xf32>) {
+  // expected-error @below {{has kind "avg", expected sum, mean, max, min, prod or ""}}
+  %0 = gr.collective_member %x {collective = "all_gather", kind = "avg", communicator = 0 : i64, tensor_type = tensor<8xf32>} : (tensor<4xf32>) -> tensor<8xf32>
   return
 }

@@ -58,7 +58,7 @@ func.func @f6(%x: tensor<1x2xf32>, %g: tensor<1x2xf32>) {
 // -----
 
 func.func @f7(%x: tensor<1x2x4x4xf32>, %r: tensor<3x4xf32>, %b: tensor<3xi64>) {
-  // expected-error @below {{kind is "avg", expected mean or max}}
+  // expected-error @below {{has kind "avg", expected mean or max}}
   %0 = gr.roi_align %x, %r, %b {kind = "avg", height = 2 : i64, width = 2 : i64} : (tensor<1x2x4x4xf32>, tensor<3x4xf32>, tensor<3xi64>) -> tensor<*xf32>
   return
 }

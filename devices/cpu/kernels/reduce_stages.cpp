@@ -4,38 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "devices/cpu/threading/parallel.h"
 #include "devices/cpu/vectors/wide.h"
+#include "devices/functions/reductions.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
-struct Add {
-  static constexpr float kStart = 0;
-  static float apply(float all, float x) { return all + x; }
-};
-struct Multiply {
-  static constexpr float kStart = 1;
-  static float apply(float all, float x) { return all * x; }
-};
-// A NaN stays.
-struct Largest {
-  static constexpr float kStart = -std::numeric_limits<float>::infinity();
-  static float apply(float all, float x) {
-    float larger = all > x ? all : x;
-    return all == all ? larger : all;
-  }
-};
-struct Smallest {
-  static constexpr float kStart = std::numeric_limits<float>::infinity();
-  static float apply(float all, float x) {
-    float smaller = all < x ? all : x;
-    return all == all ? smaller : all;
-  }
-};
+namespace reductions = functions::reductions;
 
 /// Elements of a line that are combined one after the other, at most; more are combined from such
 /// parts, so that sums stay exact to a few bits however long a line is.
@@ -94,7 +72,7 @@ struct Bundle {
   void reducePart(int64_t part, float* to) const {
     int64_t most = partLength(length);
     int64_t begin = part * most;
-    std::fill_n(to, width, Op::kStart);
+    std::fill_n(to, width, Op::template start<float>());
     addRows<Op>(x + begin * stride, std::clamp<int64_t>(length - begin, 0, most), stride, width,
                 to);
   }
@@ -128,7 +106,7 @@ void addRest(const float* x, int64_t count, Lanes& to) {
   }
 #pragma omp simd
   for (int64_t j = 0; j < kLanes; ++j) {
-    to[j] = Op::apply(to[j], j < count ? x[j] : Op::kStart);
+    to[j] = Op::apply(to[j], j < count ? x[j] : Op::template start<float>());
   }
 }
 
@@ -273,8 +251,9 @@ int64_t ReduceStage::partialFloats() const { return sharesParts_ ? pieces() * wi
 
 ReduceFunction reduceFunction(absl::string_view kind) {
   static constexpr std::pair<absl::string_view, ReduceFunction> kFunctions[] = {
-      {"sum", runStage<Add>},     {"mean", runStage<Add>},     {"prod", runStage<Multiply>},
-      {"max", runStage<Largest>}, {"min", runStage<Smallest>},
+#define GR_REDUCTION(Kind, name, rule, flops, nothing, onnx, axesInput, Combine, end) \
+  {#name, runStage<reductions::Combine>},
+#include "devices/functions/reductions.def"
   };
   for (const auto& [name, function] : kFunctions) {
     if (name == kind) {

@@ -52,7 +52,7 @@ absl::StatusOr<algorithm> reductionOf(absl::string_view kind) {
       return value;
     }
   }
-  return absl::InvalidArgumentError(absl::StrCat("unknown kind of reduction ", kind));
+  return absl::UnimplementedError(absl::StrCat("oneDNN has no reduction ", kind));
 }
 
 /// The operand at the rank of the result, with dims of 1 in front.

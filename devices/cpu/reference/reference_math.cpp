@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "devices/cpu/reference/reference_support.h"
+#include "devices/functions/reductions.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -69,58 +70,19 @@ Accumulator fold(const T* in, const ReducePlan& plan, Accumulator start, Combine
   return start;
 }
 
-struct ReduceSum {
+/// Combines as `Combine` does (functions/reductions.h), and divides by the number of elements then.
+template <typename Combine, bool kDivides>
+struct Reduction {
   template <typename T>
   static Compute<T> apply(const T* in, const ReducePlan& plan) {
-    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{0}, add<T>));
-  }
-  template <typename T>
-  static Sum<T> add(Sum<T> a, Compute<T> x) {
-    if constexpr (std::is_floating_point_v<Sum<T>>) {
-      return a + x;
-    } else {
-      return static_cast<Sum<T>>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
+    using C = std::conditional_t<Combine::kGrows, Sum<T>, Compute<T>>;
+    C all = fold(in, plan, Combine::template start<C>(),
+                 [](C a, Compute<T> x) { return Combine::apply(a, static_cast<C>(x)); });
+    if constexpr (kDivides) {
+      auto count = static_cast<C>(countOf(plan.reduced));
+      all = std::is_integral_v<C> && count == 0 ? C{0} : static_cast<C>(all / count);
     }
-  }
-};
-struct ReduceMean {
-  template <typename T>
-  static Compute<T> apply(const T* in, const ReducePlan& plan) {
-    auto count = static_cast<Sum<T>>(countOf(plan.reduced));
-    if (std::is_integral_v<Sum<T>> && count == 0) {
-      return Compute<T>{0};
-    }
-    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{0}, ReduceSum::add<T>) / count);
-  }
-};
-struct ReduceProd {
-  template <typename T>
-  static Compute<T> apply(const T* in, const ReducePlan& plan) {
-    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{1}, [](Sum<T> a, Compute<T> x) {
-      if constexpr (std::is_floating_point_v<Sum<T>>) {
-        return a * x;
-      } else {
-        return static_cast<Sum<T>>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x));
-      }
-    }));
-  }
-};
-struct ReduceMax {
-  template <typename T>
-  static Compute<T> apply(const T* in, const ReducePlan& plan) {
-    using C = Compute<T>;
-    using Limits = std::numeric_limits<C>;
-    C start = Limits::has_infinity ? static_cast<C>(-Limits::infinity()) : Limits::lowest();
-    return fold(in, plan, start, [](C a, C x) { return a != a || a > x ? a : x; });
-  }
-};
-struct ReduceMin {
-  template <typename T>
-  static Compute<T> apply(const T* in, const ReducePlan& plan) {
-    using C = Compute<T>;
-    using Limits = std::numeric_limits<C>;
-    C start = Limits::has_infinity ? Limits::infinity() : Limits::max();
-    return fold(in, plan, start, [](C a, C x) { return a != a || a < x ? a : x; });
+    return static_cast<Compute<T>>(all);
   }
 };
 
@@ -142,26 +104,19 @@ KernelOr makeReduce(const Step& step, ReducePlan plan) {
   });
 }
 
+#define GR_DIVIDES_Keep false
+#define GR_DIVIDES_Divide true
+
 KernelOr createReduce(const Step& step) {
   GR_ASSIGN_OR_RETURN(ReducePlan plan, planReduce(step));
   GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  if (kind == "sum") {
-    return makeReduce<ReduceSum>(step, std::move(plan));
+#define GR_REDUCTION(Kind, name, rule, flops, nothing, onnx, axesInput, Combine, end) \
+  if (kind == #name) {                                                                \
+    return makeReduce<Reduction<functions::reductions::Combine, GR_DIVIDES_##end>>(   \
+        step, std::move(plan));                                                       \
   }
-  if (kind == "mean") {
-    return makeReduce<ReduceMean>(step, std::move(plan));
-  }
-  if (kind == "prod") {
-    return makeReduce<ReduceProd>(step, std::move(plan));
-  }
-  if (kind == "max") {
-    return makeReduce<ReduceMax>(step, std::move(plan));
-  }
-  if (kind == "min") {
-    return makeReduce<ReduceMin>(step, std::move(plan));
-  }
-  return invalidStep(step,
-                     absl::StrCat("kind is \"", kind, "\", expected sum, mean, max, min or prod"));
+#include "devices/functions/reductions.def"
+  return invalidStep(step, absl::StrCat("kind is \"", kind, "\", which has no kernel"));
 }
 
 /// A batch of products: dims M x K x N, strides of both operands, offsets of each batch's matrices.

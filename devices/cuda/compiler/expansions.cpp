@@ -71,10 +71,11 @@ class Expander {
                ? value
                : make("gr.cast", {value}, {builder_.getNamedAttr("to", mlir::TypeAttr::get(to))});
   }
-  mlir::Value reduce(mlir::Value value, llvm::StringRef kind, llvm::ArrayRef<int64_t> axes) {
+  mlir::Value reduce(mlir::Value value, ir::ReduceKind kind, llvm::ArrayRef<int64_t> axes) {
     return make(
         "gr.reduce", {value},
-        {builder_.getNamedAttr("kind", builder_.getStringAttr(kind)), numbers("axes", axes)});
+        {builder_.getNamedAttr("kind", builder_.getStringAttr(ir::stringifyReduceKind(kind))),
+         numbers("axes", axes)});
   }
 
   /// What `emit` emits, element-wise operations, as one group; its result.
@@ -185,12 +186,12 @@ mlir::Value expandInstanceNorm(Expander& e, ir::InstanceNormOp op) {
   mlir::Type element = elementOf(op.getInput()), wide = normalizedIn(element);
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, tensorOf(op.getInput()).getRank()));
   mlir::Value x = e.cast(op.getInput(), wide);
-  mlir::Value mean = e.reduce(x, "mean", axes);
+  mlir::Value mean = e.reduce(x, ir::ReduceKind::kMean, axes);
   mlir::Value squares = e.group([&] {
     mlir::Value rest = e.make("gr.sub", {x, mean});
     return e.make("gr.mul", {rest, rest});
   });
-  mlir::Value variance = e.reduce(squares, "mean", axes);
+  mlir::Value variance = e.reduce(squares, ir::ReduceKind::kMean, axes);
   mlir::Value scale = byChannel(e, op.getScale(), x), bias = byChannel(e, op.getBias(), x);
   return e.group([&] {
     Statistics by{mean, variance, e.cast(scale, wide), e.cast(bias, wide)};

@@ -135,7 +135,8 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
   }
   GR_ASSIGN_OR_RETURN(LibraryStep library, libraryStep(op, epilogue, result));
   if (auto member = llvm::dyn_cast<ir::CollectiveMemberOp>(op)) {
-    library.isInPlace = member.getCollective() == "all_reduce" && diesAt(member.getInput(), op);
+    library.isInPlace =
+        member.getCollective() == ir::CollectiveKind::kAllReduce && diesAt(member.getInput(), op);
   }
   if (options.precision == runtime::Precision::kTF32 && isProductOfF32(library.step)) {
     library.step.attributes["tf32"] = true;

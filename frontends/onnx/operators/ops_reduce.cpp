@@ -129,17 +129,14 @@ Values globalLp(Node& node) {
   return {rootOf(node, sum, p)};
 }
 
+// These are the rules of reductions.def.
+#define GR_HANDLER_Number plain
+
 const OpRow kReduceOps[] = {
-    {"ReduceSum", 1, 12, 1, 1, 1, plain, "sum"},
-    {"ReduceSum", 13, kLast, 1, 2, 1, plain, "sum"},
-    {"ReduceMean", 1, 17, 1, 1, 1, plain, "mean"},
-    {"ReduceMean", 18, kLast, 1, 2, 1, plain, "mean"},
-    {"ReduceMax", 1, 17, 1, 1, 1, plain, "max"},
-    {"ReduceMax", 18, kLast, 1, 2, 1, plain, "max"},
-    {"ReduceMin", 1, 17, 1, 1, 1, plain, "min"},
-    {"ReduceMin", 18, kLast, 1, 2, 1, plain, "min"},
-    {"ReduceProd", 1, 17, 1, 1, 1, plain, "prod"},
-    {"ReduceProd", 18, kLast, 1, 2, 1, plain, "prod"},
+#define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) \
+  {onnx, 1, axesInput - 1, 1, 1, 1, GR_HANDLER_##rule, #name},            \
+      {onnx, axesInput, kLast, 1, 2, 1, GR_HANDLER_##rule, #name},
+#include "devices/functions/reductions.def"
     {"ReduceL1", 1, 17, 1, 1, 1, l1},
     {"ReduceL1", 18, kLast, 1, 2, 1, l1},
     {"ReduceL2", 1, 17, 1, 1, 1, real<l2>},

@@ -282,10 +282,10 @@ TEST_CASE("options reach the operation's attributes") {
   CHECK(resize.getCoordinates() == "align_corners");
   CHECK(resize.getRounding() == "ceil");
   auto reduce = llvm::cast<ir::ReduceOp>(loaded.ops("gr.reduce")[0]);
-  CHECK(reduce.getKind() == "prod");
+  CHECK(reduce.getKind() == ir::ReduceKind::kProd);
   CHECK(reduce.getAxes() == llvm::ArrayRef<int64_t>{0, 3});
   auto scatter = llvm::cast<ir::ReduceScatterOp>(loaded.ops("gr.reduce_scatter")[0]);
-  CHECK((scatter.getKind() == "min" && scatter.getAxis() == 1));
+  CHECK((scatter.getKind() == ir::ReduceKind::kMin && scatter.getAxis() == 1));
   CHECK(llvm::cast<ir::PadOp>(loaded.ops("gr.pad")[0]).getMode() == "wrap");
 }
 

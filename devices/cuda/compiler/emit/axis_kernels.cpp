@@ -40,7 +40,8 @@ KernelLaunch buildArgReduce(mlir::ModuleOp module, ir::ArgReduceOp op, const std
     Values found = code.repeat(
         axis.size, {first, code.constant(0)}, [&](mlir::Value round, mlir::ValueRange at) {
           mlir::Value x = code.compute(0, code.add(begin, code.times(round, axis.inner)));
-          mlir::Value wins = math.beats(x, at[0], op.getKind() == "max", op.getLast());
+          mlir::Value wins =
+              math.beats(x, at[0], op.getKind() == ir::ReduceKind::kMax, op.getLast());
           return Values{code.select(wins, x, at[0]), code.select(wins, round, at[1])};
         });
     code.store(math.asWhole(found[1]), 1, number);
@@ -51,7 +52,7 @@ KernelLaunch buildArgReduce(mlir::ModuleOp module, ir::ArgReduceOp op, const std
 void accumulate(PointCode& code, ir::CumulativeOp op, mlir::Value begin, mlir::Value size,
                 mlir::Value apart) {
   Arithmetic math(code);
-  bool sums = op.getKind() == "sum";
+  bool sums = op.getKind() == ir::ReduceKind::kSum;
   mlir::Type type = codegen::computeType(tensorOf(op.getInput()).getElementType());
   mlir::Value last = code.subtract(size, code.constant(1));
   code.repeat(size, {math.number(type, sums ? 0 : 1)},

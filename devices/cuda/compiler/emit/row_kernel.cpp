@@ -5,7 +5,9 @@
 #include "devices/codegen/memory_elements.h"
 #include "devices/cuda/compiler/emit/row_code.h"
 #include "ir/dialect.h"
+#include "ir/reductions.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -141,29 +143,31 @@ class RowKernelBuilder {
   mlir::Value mean(RowCode::Element element) {
     return make<arith::DivFOp>(sum(element), code_.asFloat(size_));
   }
-  mlir::Value maximum() {
-    return code_.reduce(
-        code_.firstElement(), [](mlir::Value x) { return x; },
-        [&](mlir::Value a, mlir::Value b) { return max(a, b); });
+  mlir::Value maximum() { return combined(ir::Combine::kMax); }
+  mlir::Value combined(ir::Combine how) {
+    auto itself = [](mlir::Value x) { return x; };
+    switch (how) {
+      case ir::Combine::kAdd:
+        return sum(itself);
+      case ir::Combine::kMul:
+        return code_.reduce(code_.constant(1), itself,
+                            [&](mlir::Value a, mlir::Value b) { return multiply(a, b); });
+      case ir::Combine::kMax:
+        return code_.reduce(code_.firstElement(), itself,
+                            [&](mlir::Value a, mlir::Value b) { return max(a, b); });
+      case ir::Combine::kMin:
+        return code_.reduce(code_.firstElement(), itself,
+                            [&](mlir::Value a, mlir::Value b) { return min(a, b); });
+    }
+    llvm_unreachable("an enumerator");
   }
 
   void emitReduce(ir::ReduceOp reduce) {
-    auto itself = [](mlir::Value x) { return x; };
-    llvm::StringRef kind = reduce.getKind();
-    mlir::Value result;
-    if (kind == "sum" || kind == "mean") {
-      // Parts are summed; the mean is of the sums.
-      result = kind == "sum" || rows_.parts > 1 ? sum(itself) : mean(itself);
-    } else if (kind == "prod") {
-      result = code_.reduce(code_.constant(1), itself,
-                            [&](mlir::Value a, mlir::Value b) { return multiply(a, b); });
-    } else if (kind == "max") {
-      result = maximum();
-    } else {
-      result = code_.reduce(code_.firstElement(), itself,
-                            [&](mlir::Value a, mlir::Value b) { return min(a, b); });
-    }
-    code_.storeRow(result);
+    ir::ReductionRule rule = ir::ruleOf(reduce.getKind());
+    // Parts are combined; the mean is of all of them.
+    mlir::Value count = rule.divides && rows_.parts == 1 ? code_.asFloat(size_) : nullptr;
+    mlir::Value result = combined(*rule.combine);
+    code_.storeRow(count ? make<arith::DivFOp>(result, count) : result);
   }
 
   /// exp(x - m) / sum of exp(x - m), with m the row's maximum; or x - m - log(that sum).
@@ -218,8 +222,13 @@ std::string whyNotType(mlir::Operation* op) {
   std::string name = op->getName().getStringRef().str();
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(element)) {
     auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
-    bool isOrder = reduce && (reduce.getKind() == "max" || reduce.getKind() == "min");
-    bool isNumber = integer.getWidth() >= 8 && reduce && reduce.getKind() != "mean";
+    std::optional<ir::ReductionRule> rule;
+    if (reduce) {
+      rule = ir::ruleOf(reduce.getKind());
+    }
+    bool isOrder =
+        rule && (rule->combine == ir::Combine::kMax || rule->combine == ir::Combine::kMin);
+    bool isNumber = integer.getWidth() >= 8 && rule && !rule->divides;
     bool known = isNumber || (isOrder && integer.getWidth() == 1);
     return known ? "" : name + " of this integer type has no generated code on GPUs";
   }
@@ -256,6 +265,11 @@ std::string whyNotRowKernel(mlir::Operation* op) {
   }
   if (rows->count() == 0 || rows->size == 0) {
     return name + " has no elements";
+  }
+  auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
+  if (reduce && !ir::ruleOf(reduce.getKind()).combine) {
+    return name + " of kind " + ir::stringifyReduceKind(reduce.getKind()).str() +
+           " is to be spelled out";
   }
   auto norm = llvm::dyn_cast<ir::LayerNormOp>(op);
   if (norm && !isByColumn(norm, *rows)) {

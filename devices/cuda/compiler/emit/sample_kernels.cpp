@@ -204,7 +204,7 @@ class RegionBuilder {
       mlir::Value plane = code_.add(code_.times(image, in_[1]), index[1]);
       Side tall = sideOf(index[0], 1, index[2], op_.getHeight());
       Side wide = sideOf(index[0], 0, index[3], op_.getWidth());
-      bool isMean = op_.getKind() == "mean";
+      bool isMean = op_.getKind() == ir::ReduceKind::kMean;
       mlir::Value start = real(isMean ? 0 : -std::numeric_limits<double>::infinity());
       mlir::Value total = code_.repeat(tall.count, {start}, [&](mlir::Value y, mlir::ValueRange a) {
         Neighbours v = neighboursOf(tall, y, in_[2]);
@@ -300,7 +300,7 @@ class RegionBuilder {
     };
     mlir::Value a = part(false, false), b = part(false, true), c = part(true, false),
                 d = part(true, true);
-    if (op_.getKind() == "mean") {
+    if (op_.getKind() == ir::ReduceKind::kMean) {
       return math_.add(total, math_.add(math_.add(a, b), math_.add(c, d)));
     }
     return math_.most(total, math_.most(math_.most(a, b), math_.most(c, d)));
