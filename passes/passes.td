@@ -58,8 +58,8 @@ def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
   let summary = "Remove operations that do nothing and merge those that do one thing";
   let description = [{
     Folds constants and identities; merges chains of transposes, reshapes, casts and clips; lets a matmul read
-    a transposed matrix; multiplies out small powers; reshapes a product's result behind what
-    is done to its elements; replaces
+    a transposed matrix; multiplies out small powers; spells out kinds of gr.reduce that devices do not know;
+    reshapes a product's result behind what is done to its elements; replaces
     shapes that are known by constants, and tensors without elements; recognises spelled-out hard_swish;
     removes what is unused.
 

@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "passes/pins.h"
 #include "passes/rewrite.h"
+#include "passes/spell_out.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -69,22 +70,6 @@ struct TransposeInMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
     auto rank = static_cast<int64_t>(permutation.size());
     return rank >= 2 && permutation[rank - 1] == rank - 2 && permutation[rank - 2] == rank - 1 &&
            llvm::equal(permutation.drop_back(2), llvm::seq<int64_t>(0, rank - 2));
-  }
-};
-
-/// x^2 = x * x and x^3 = x * x * x
-struct MultiplyOutPower : mlir::OpRewritePattern<ir::PowOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ir::PowOp op, PatternRewriter& rewriter) const override {
-    mlir::Value x = op.getLhs();
-    bool cube = isNumber(op.getRhs(), 3);
-    if (x.getType() != op.getType() || (!cube && !isNumber(op.getRhs(), 2))) {
-      return mlir::failure();
-    }
-    mlir::Value square = rewriter.create<ir::MulOp>(op.getLoc(), op.getType(), x, x);
-    rewriter.replaceOp(
-        op, cube ? rewriter.create<ir::MulOp>(op.getLoc(), op.getType(), square, x) : square);
-    return mlir::success();
   }
 };
 
@@ -386,13 +371,14 @@ struct RaiseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
 struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   LogicalResult initialize(mlir::MLIRContext* context) override {
     mlir::RewritePatternSet patterns(context);
-    patterns.add<MergeTransposes, TransposeInMatMul, MultiplyOutPower, ReshapeLater, DropRoundTrip,
-                 MergeReshapes, ConstantShape, DropSameShape<ir::ReshapeOp>,
-                 DropSameShape<ir::ExpandOp>, MergeCasts, DropRepeated<ir::ReluOp>,
-                 DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>, DropRepeated<ir::CeilOp>,
-                 DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>, DropDoubleNeg, MergeClips,
-                 RaiseHardSwish, RaiseDividedHardSwish>(context);
+    patterns
+        .add<MergeTransposes, TransposeInMatMul, ReshapeLater, DropRoundTrip, MergeReshapes,
+             ConstantShape, DropSameShape<ir::ReshapeOp>, DropSameShape<ir::ExpandOp>, MergeCasts,
+             DropRepeated<ir::ReluOp>, DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>,
+             DropRepeated<ir::CeilOp>, DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>,
+             DropDoubleNeg, MergeClips, RaiseHardSwish, RaiseDividedHardSwish>(context);
     addEmptyTensorPatterns(patterns);
+    addSpellOutPatterns(patterns);
     patterns_ = std::move(patterns);
     return mlir::success();
   }
