@@ -78,7 +78,7 @@ def GR_GroupKind : GR_Words<"GroupKind", ["conv", "matmul", "attention", "map", 
 def GR_CollectiveKind : GR_Words<"CollectiveKind", ["all_reduce", "all_gather", "reduce_scatter"]>;
 
 // The words are the rows of devices/functions/reductions.def.
-def GR_ReduceKind : GR_Words<"ReduceKind", ["sum", "mean", "max", "min", "prod"]>;
+def GR_ReduceKind : GR_Words<"ReduceKind", ["sum", "mean", "max", "min", "prod", "log_sum_exp"]>;
 // These combine elements two at a time.
 defvar GR_Combined = ["sum", "mean", "max", "min", "prod"];
 def GR_CombineKind : GR_WordAttr<GR_ReduceKind, GR_Combined>;

@@ -18,7 +18,7 @@ func.func @f1(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @f2(%x: tensor<2x3xf32>) {
-  // expected-error @below {{has kind "median", expected sum, mean, max, min or prod}}
+  // expected-error @below {{has kind "median", expected sum, mean, max, min, prod or log_sum_exp}}
   %0 = gr.reduce %x {kind = "median", axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2x1xf32>
   return
 }
@@ -172,5 +172,13 @@ func.func @f19(%x: tensor<4xf32>) {
 func.func @and_mixed(%x: tensor<4xi1>, %y: tensor<4xi8>) {
   // expected-error @below {{operands have element types 'i1' and 'i8', expected one type}}
   %0 = gr.and %x, %y : (tensor<4xi1>, tensor<4xi8>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @f20(%x: tensor<2x3xi32>) {
+  // expected-error @below {{'gr.reduce' op input has element type 'i32', expected a floating-point type}}
+  %0 = gr.reduce %x {kind = "log_sum_exp", axes = array<i64: 1>} : (tensor<2x3xi32>) -> tensor<2x1xi32>
   return
 }

@@ -193,3 +193,35 @@ func.func @behind_a_product(%x: tensor<6x4xf32>, %w: tensor<8x4xf32>, %r: tensor
   %4 = gr.pow %3, %three : (tensor<2x3x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
   return %4 : tensor<2x3x8xf32>
 }
+
+// -----
+
+// Exponentials are of what is left below the largest element, or of the elements where that is infinite.
+// CHECK-LABEL: @log_sum_exp
+// CHECK-DAG: %[[ZERO:.*]] = gr.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[INF:.*]] = gr.constant dense<0x7F800000> : tensor<f32>
+// CHECK-DAG: %[[MAX:.*]] = gr.reduce %arg0 {axes = array<i64: 1>, kind = "max"}
+// CHECK: %[[SIZE:.*]] = gr.abs %[[MAX]]
+// CHECK: %[[FINITE:.*]] = gr.less %[[SIZE]], %[[INF]]
+// CHECK: %[[TOP:.*]] = gr.where %[[FINITE]], %[[MAX]], %[[ZERO]]
+// CHECK: %[[BELOW:.*]] = gr.sub %arg0, %[[TOP]]
+// CHECK: %[[POWERS:.*]] = gr.exp %[[BELOW]]
+// CHECK: %[[SUM:.*]] = gr.reduce %[[POWERS]] {axes = array<i64: 1>, keepdims = false, kind = "sum"}
+// CHECK: %[[FLAT:.*]] = gr.squeeze %[[TOP]] {axes = array<i64: 1>}
+// CHECK: %[[LOG:.*]] = gr.log %[[SUM]]
+// CHECK: %[[Y:.*]] = gr.add %[[LOG]], %[[FLAT]]
+// CHECK: return %[[Y]]
+func.func @log_sum_exp(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %0 = gr.reduce %x {kind = "log_sum_exp", axes = array<i64: 1>, keepdims = false} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @log_sum_exp_of_nothing
+// CHECK: %[[C:.*]] = gr.constant dense<0xFF800000> : tensor<2x1xf32>
+// CHECK: return %[[C]]
+func.func @log_sum_exp_of_nothing(%x: tensor<2x0xf32>) -> tensor<2x1xf32> {
+  %0 = gr.reduce %x {kind = "log_sum_exp", axes = array<i64: 1>} : (tensor<2x0xf32>) -> tensor<2x1xf32>
+  return %0 : tensor<2x1xf32>
+}

@@ -1,6 +1,4 @@
 // Reductions: gr.reduce with what stands before and after it.
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/operators/compose.h"
@@ -66,18 +64,8 @@ mlir::Value logSum(Node& node, mlir::Value x, const Reduction& reduction) {
   return node.emit("gr.log", {reduceTo(node, x, "sum", reduction.axes, reduction.keepdims)});
 }
 
-/// log(sum(exp(x - m))) + m, where m is the maximum, or 0 where that is infinite.
-mlir::Value logSumExp(Node& node, mlir::Value x, const Reduction& reduction) {
-  mlir::Value top = reduceTo(node, x, "max", reduction.axes, true);
-  mlir::Value finite =
-      node.emit("gr.less", {node.emit("gr.abs", {top}), node.scalarLike(x, INFINITY)});
-  top = node.emit("gr.where", {finite, top, node.scalarLike(x, 0)});
-  mlir::Value powers = node.emit("gr.exp", {node.emit("gr.sub", {x, top})});
-  mlir::Value sum = reduceTo(node, powers, "sum", reduction.axes, reduction.keepdims);
-  if (!reduction.keepdims && !reduction.axes.empty()) {
-    top = node.emit("gr.squeeze", {top}, {node.integers("axes", reduction.axes)});
-  }
-  return node.emit("gr.add", {node.emit("gr.log", {sum}), top});
+mlir::Value ofTarget(Node& node, mlir::Value x, const Reduction& reduction) {
+  return reduceTo(node, x, node.target(), reduction.axes, reduction.keepdims);
 }
 
 Values sumSquare(Node& node) {
@@ -131,6 +119,7 @@ Values globalLp(Node& node) {
 
 // These are the rules of reductions.def.
 #define GR_HANDLER_Number plain
+#define GR_HANDLER_Float real<ofTarget>
 
 const OpRow kReduceOps[] = {
 #define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) \
@@ -145,8 +134,6 @@ const OpRow kReduceOps[] = {
     {"ReduceSumSquare", 18, kLast, 1, 2, 1, sumSquare},
     {"ReduceLogSum", 1, 17, 1, 1, 1, real<logSum>},
     {"ReduceLogSum", 18, kLast, 1, 2, 1, real<logSum>},
-    {"ReduceLogSumExp", 1, 17, 1, 1, 1, real<logSumExp>},
-    {"ReduceLogSumExp", 18, kLast, 1, 2, 1, real<logSumExp>},
     {"GlobalAveragePool", 1, kLast, 1, 1, 1, global, "mean"},
     {"GlobalMaxPool", 1, kLast, 1, 1, 1, global, "max"},
     {"GlobalLpPool", 1, kLast, 1, 1, 1, globalLp},

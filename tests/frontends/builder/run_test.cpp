@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -325,6 +326,20 @@ TEST_CASE("sums of products by equation") {
   CHECK(six([](Graph&, const Tensor& x) { return einsum("...j->...", {x}); }) == Floats{6, 9});
   CHECK(resultOf<float>(Floats{1, 2, 3, 4}, {2, 2},
                         [](Graph&, const Tensor& x) { return einsum("ii", {x}); }) == Floats{5});
+}
+
+TEST_CASE("logarithms of sums of exponentials, also where these are beyond numbers") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  auto rows = [](const Floats& values, int64_t size, bool keepdims) {
+    auto count = static_cast<int64_t>(values.size()) / size;
+    return resultOf<float>(values, {count, size}, [&](Graph&, const Tensor& x) {
+      return reduce(x, Reduction::kLogSumExp, {.axes = {1}, .keepdims = keepdims});
+    });
+  };
+  const float two = std::log(2.0F);
+  CHECK(rows({0, 0, 1000, 1000, -1000, -1000}, 2, true) == Floats{two, 1000 + two, -1000 + two});
+  CHECK(rows({kInf, 1, -kInf, -kInf, -kInf, 5}, 2, false) == Floats{kInf, -kInf, 5});
+  CHECK(std::isnan(rows({std::nanf(""), 1}, 2, false)[0]));
 }
 
 TEST_CASE("attention") {
