@@ -106,6 +106,14 @@ func.func @f12(%x: tensor<4xf32>) {
 // -----
 
 func.func @f13(%x: tensor<4xf32>) {
+  // expected-error @below {{has kind "log_sum_exp", expected sum, mean, max, min or prod}}
+  %0:2 = gr.all_reduce %x, %x {kind = "log_sum_exp"} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f14(%x: tensor<4xf32>) {
   // expected-error @below {{has kind "avg", expected sum, mean, max, min, prod or ""}}
   %0 = gr.collective_member %x {collective = "all_gather", kind = "avg", communicator = 0 : i64, tensor_type = tensor<8xf32>} : (tensor<4xf32>) -> tensor<8xf32>
   return
