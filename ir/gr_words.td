@@ -83,4 +83,22 @@ def GR_ReduceKind : GR_Words<"ReduceKind", ["sum", "mean", "max", "min", "prod",
 defvar GR_Combined = ["sum", "mean", "max", "min", "prod"];
 def GR_CombineKind : GR_WordAttr<GR_ReduceKind, GR_Combined>;
 
+def GR_ScatterReduction : GR_Words<"ScatterReduction", ["none", "add", "mul", "min", "max"]>;
+def GR_PowerRounding : GR_Words<"PowerRounding", ["up", "down", "nearest"]>;
+def GR_PadMode : GR_Words<"PadMode", ["constant", "reflect", "edge", "wrap"]>;
+def GR_WindowPadding : GR_Words<"WindowPadding", ["explicit", "same_upper", "same_lower"]>;
+def GR_Interpolation : GR_Words<"Interpolation", ["nearest", "linear", "cubic"]>;
+def GR_ResizeCoordinates : GR_Words<"ResizeCoordinates",
+    ["half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric",
+     "tf_crop_and_resize"]>;
+def GR_NearestRounding : GR_Words<"NearestRounding",
+    ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]>;
+def GR_ResizePolicy : GR_Words<"ResizePolicy", ["stretch", "not_larger", "not_smaller"]>;
+def GR_BorderPadding : GR_Words<"BorderPadding", ["zeros", "border", "reflection"]>;
+def GR_Distribution : GR_Words<"Distribution", ["uniform", "normal"]>;
+def GR_RandomGenerator : GR_Words<"RandomGenerator", ["philox", "mt19937"]>;
+def GR_TreeAggregate : GR_Words<"TreeAggregate", ["sum", "average", "min", "max"]>;
+
+// The rows of devices/functions/recurrent.def.
+
 #endif  // GRAPHRUN_IR_GR_WORDS_TD

@@ -37,16 +37,12 @@ mlir::LogicalResult requireOne(mlir::Operation* op, mlir::Value value, llvm::Str
   return mlir::success();
 }
 
-mlir::LogicalResult requireReduction(mlir::Operation* op, llvm::StringRef reduction) {
-  constexpr llvm::StringLiteral kNames[] = {"none", "add", "mul", "min", "max"};
-  if (isStrings(op->getOperand(0).getType()) && reduction != "none") {
-    return op->emitOpError() << "reduction is \"" << reduction << "\", expected none for strings";
+mlir::LogicalResult requireReduction(mlir::Operation* op, ScatterReduction reduction) {
+  if (isStrings(op->getOperand(0).getType()) && reduction != ScatterReduction::kNone) {
+    return op->emitOpError() << "reduction is \"" << stringifyScatterReduction(reduction)
+                             << "\", expected none for strings";
   }
-  if (llvm::is_contained(kNames, reduction)) {
-    return mlir::success();
-  }
-  return op->emitOpError() << "reduction is \"" << reduction
-                           << "\", expected none, add, mul, min or max";
+  return mlir::success();
 }
 
 /// The one element of a constant as a number; nothing when it is not constant.
@@ -248,7 +244,7 @@ mlir::LogicalResult ScatterElementsOp::inferTypes(Types& types) {
   return push(types, in, elementOf(getInput()));
 }
 OpCost ScatterElementsOp::cost() {
-  return elementwiseCost(*this, getReduction() == "none" ? 0 : 1);
+  return elementwiseCost(*this, getReduction() == ScatterReduction::kNone ? 0 : 1);
 }
 
 mlir::LogicalResult ScatterNdOp::inferTypes(Types& types) {
@@ -282,7 +278,9 @@ mlir::LogicalResult ScatterNdOp::inferTypes(Types& types) {
   }
   return push(types, in, elementOf(getInput()));
 }
-OpCost ScatterNdOp::cost() { return elementwiseCost(*this, getReduction() == "none" ? 0 : 1); }
+OpCost ScatterNdOp::cost() {
+  return elementwiseCost(*this, getReduction() == ScatterReduction::kNone ? 0 : 1);
+}
 
 mlir::LogicalResult NonZeroOp::inferTypes(Types& types) {
   if (mlir::failed(requireComputed(*this, getInput(), "input"))) {

@@ -132,10 +132,6 @@ mlir::LogicalResult CastOp::inferTypes(Types& types) {
   if (elementBits(getTo()) == 0) {
     return emitOpError() << "cannot cast to " << getTo() << ", expected an integer or float type";
   }
-  llvm::StringRef mode = getRoundMode().value_or("up");
-  if (mode != "up" && mode != "down" && mode != "nearest") {
-    return emitOpError() << "has round_mode \"" << mode << "\", expected up, down or nearest";
-  }
   return push(types, dimsOf(getInput()), getTo());
 }
 OpCost CastOp::cost() { return elementwiseCost(*this, 1); }

@@ -105,10 +105,8 @@ mlir::LogicalResult TreeEnsembleOp::inferTypes(Types& types) {
       mlir::failed(requireElement(*this, getRoots(), whole, "roots"))) {
     return mlir::failure();
   }
-  constexpr llvm::StringLiteral kAggregates[] = {"sum", "average", "min", "max"};
-  if (!llvm::is_contained(kAggregates, getAggregate()) || getOutputs() < 1) {
-    return emitOpError() << "gives the \"" << getAggregate() << "\" for " << getOutputs()
-                         << " outputs, expected sum, average, min or max, and 1 or more";
+  if (getOutputs() < 1) {
+    return emitOpError() << "has " << getOutputs() << " outputs, expected 1 or more";
   }
   if (provablyDifferent(dimAt(getNodes(), 1), Dim(7))) {
     return emitOpError() << "nodes are " << getNodes().getType() << ", expected 7 columns";

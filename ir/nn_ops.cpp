@@ -11,7 +11,7 @@ namespace {
 /// A sliding window over the spatial dims of an operation, its attributes checked for size.
 struct Window {
   llvm::ArrayRef<int64_t> strides, dilations, pads;
-  llvm::StringRef padding;
+  WindowPadding padding;
 };
 
 template <typename Op>
@@ -37,18 +37,13 @@ mlir::LogicalResult checkWindow(mlir::Operation* op, const Window& window, size_
       return op->emitOpError() << "strides and dilations must be at least 1, got " << value;
     }
   }
-  if (window.padding != "explicit" && window.padding != "same_upper" &&
-      window.padding != "same_lower") {
-    return op->emitOpError() << "padding is \"" << window.padding
-                             << "\", expected explicit, same_upper or same_lower";
-  }
   return mlir::success();
 }
 
 /// Number of windows along spatial dim `i`.
 Dim windowCount(const Window& window, size_t i, const Dim& in, int64_t kernel, bool ceilMode) {
   int64_t stride = window.strides[i];
-  if (window.padding != "explicit") {
+  if (window.padding != WindowPadding::kExplicit) {
     return in.ceilDiv(stride);
   }
   size_t spatial = window.strides.size();
@@ -194,7 +189,7 @@ mlir::LogicalResult ConvTransposeOp::inferTypes(Types& types) {
     int64_t stride = window.strides[i];
     if (!getOutputShape().empty()) {
       dims.push_back(Dim(getOutputShape()[i]));
-    } else if (window.padding != "explicit") {
+    } else if (window.padding != WindowPadding::kExplicit) {
       dims.push_back((*in)[2 + i] * Dim(stride));
     } else if (kernel.isStatic()) {
       int64_t extent = window.dilations[i] * (kernel.value() - 1) + 1;

@@ -54,7 +54,7 @@ def GR_ScatterElementsOp : GR_ScatterOp<"scatter_elements"> {
     `mul`, `min`, `max`. Where updates meet they are taken in row-major order.
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$indices, GR_Tensor:$updates, GR_IntAttr:$axis,
-                       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+                       GR_DefaultWord<GR_ScatterReduction, "none">:$reduction);
 }
 
 def GR_ScatterNdOp : GR_ScatterOp<"scatter_nd"> {
@@ -65,7 +65,7 @@ def GR_ScatterNdOp : GR_ScatterOp<"scatter_nd"> {
     gr.scatter_elements.
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$indices, GR_Tensor:$updates,
-                       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
+                       GR_DefaultWord<GR_ScatterReduction, "none">:$reduction);
 }
 
 // Results of data-dependent size have their upper bound as shape, and `count` says how much is real;

@@ -94,7 +94,7 @@ def GR_CastOp : GR_PureOp<"cast", [GR_Elementwise]> {
     (when absent), `down` or `nearest`; all others round to nearest, ties to even.
   }];
   let arguments = (ins GR_Tensor:$input, TypeAttr:$to, OptionalAttr<BoolAttr>:$saturate,
-                       OptionalAttr<StrAttr>:$round_mode);
+                       GR_OptionalWord<GR_PowerRounding>:$round_mode);
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;
 }

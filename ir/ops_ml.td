@@ -47,7 +47,7 @@ def GR_TreeEnsembleOp : GR_PureOp<"tree_ensemble"> {
   let noGradient = "piecewise constant";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$splits, GR_Tensor:$nodes, GR_Tensor:$members,
                        GR_Tensor:$weights, GR_Tensor:$targets, GR_Tensor:$roots,
-                       StrAttr:$aggregate, GR_IntAttr:$outputs);
+                       GR_TreeAggregate:$aggregate, GR_IntAttr:$outputs);
   let results = (outs GR_Tensor:$output);
 }
 

@@ -9,7 +9,7 @@ include "ir/gr_dialect.td"
 // auto_pad).
 defvar GR_WindowAttrs = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                              DenseI64ArrayAttr:$pads,
-                             DefaultValuedStrAttr<StrAttr, "explicit">:$padding);
+                             GR_DefaultWord<GR_WindowPadding, "explicit">:$padding);
 
 def GR_ConvOp : GR_PureOp<"conv"> {
   let summary = "convolution over N spatial dims";
@@ -161,12 +161,13 @@ def GR_ResizeOp : GR_PureOp<"resize", [AttrSizedOperandSegments]> {
   }];
   let shapedBy = "getScales(), getSizes()";
   let arguments = (ins GR_Tensor:$input, Optional<GR_Tensor>:$scales, Optional<GR_Tensor>:$sizes,
-                       Optional<GR_Tensor>:$roi, StrAttr:$mode, StrAttr:$coordinates,
-                       StrAttr:$rounding, DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
+                       Optional<GR_Tensor>:$roi, GR_Interpolation:$mode,
+                       GR_ResizeCoordinates:$coordinates, GR_NearestRounding:$rounding,
+                       DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
                        DefaultValuedAttr<BoolAttr, "false">:$exclude_outside,
                        DefaultValuedAttr<BoolAttr, "false">:$antialias,
                        DefaultValuedAttr<F64Attr, "0.0">:$extrapolation,
-                       DefaultValuedStrAttr<StrAttr, "stretch">:$policy,
+                       GR_DefaultWord<GR_ResizePolicy, "stretch">:$policy,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let results = (outs GR_Tensor:$output);
   let hasVerifier = 1;

@@ -20,8 +20,9 @@ def GR_RandomOp : GR_PureOp<"random"> {
   }];
   let noGradient = "does not depend on a differentiable operand";
   let shapedBy = "getShape()";
-  let arguments = (ins GR_Tensor:$shape, StrAttr:$kind, F64Attr:$a, F64Attr:$b, GR_IntAttr:$seed,
-                       TypeAttr:$to, DefaultValuedStrAttr<StrAttr, "philox">:$generator);
+  let arguments = (ins GR_Tensor:$shape, GR_Distribution:$kind, F64Attr:$a, F64Attr:$b,
+                       GR_IntAttr:$seed, TypeAttr:$to,
+                       GR_DefaultWord<GR_RandomGenerator, "philox">:$generator);
   let results = (outs GR_Tensor:$output);
 }
 

@@ -98,7 +98,7 @@ def GR_PadOp : GR_MovementOp<"pad"> {
     `constant` (with scalar `value`), `reflect`, `edge` or `wrap`.
   }];
   let shapedBy = "getPads()";
-  let arguments = (ins GR_Tensor:$input, GR_Tensor:$pads, GR_Tensor:$value, StrAttr:$mode);
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$pads, GR_Tensor:$value, GR_PadMode:$mode);
 }
 
 def GR_GatherOp : GR_MovementOp<"gather"> {

@@ -13,7 +13,8 @@ def GR_GridSampleOp : GR_PureOp<"grid_sample"> {
     (coefficient -0.75). `padding` says what lies outside: `zeros`, `border` (the nearest element)
     or `reflection` at the outermost centres or edges.
   }];
-  let arguments = (ins GR_Tensor:$input, GR_Tensor:$grid, StrAttr:$mode, StrAttr:$padding,
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$grid, GR_Interpolation:$mode,
+                       GR_BorderPadding:$padding,
                        DefaultValuedAttr<BoolAttr, "false">:$align_corners);
   let results = (outs GR_Tensor:$output);
 }

@@ -4,18 +4,12 @@
 namespace graphrun::ir {
 
 mlir::LogicalResult RandomOp::inferTypes(Types& types) {
-  if (getKind() != "uniform" && getKind() != "normal") {
-    return emitOpError() << "has kind \"" << getKind() << "\", expected uniform or normal";
-  }
   if (!llvm::isa<mlir::FloatType>(getTo())) {
     return emitOpError() << "cannot make " << getTo() << ", expected a floating-point type";
   }
-  if (getGenerator() != "philox" && getGenerator() != "mt19937") {
-    return emitOpError() << "has generator \"" << getGenerator()
-                         << "\", expected philox or mt19937";
-  }
-  if (getGenerator() == "mt19937" && (getKind() != "uniform" || !getTo().isF64())) {
-    return emitOpError() << "makes " << getKind() << " " << getTo()
+  if (getGenerator() == RandomGenerator::kMt19937 &&
+      (getKind() != Distribution::kUniform || !getTo().isF64())) {
+    return emitOpError() << "makes " << stringifyDistribution(getKind()) << " " << getTo()
                          << " with mt19937, expected uniform f64";
   }
   if (mlir::failed(requireIntVector(*this, getShape(), "shape"))) {

@@ -2,22 +2,10 @@
 #include <cmath>
 
 #include "ir/infer.h"
-#include "llvm/ADT/StringExtras.h"
 #include "mlir/IR/Matchers.h"
 
 namespace graphrun::ir {
 namespace {
-
-constexpr llvm::StringLiteral kCrop = "tf_crop_and_resize";
-
-mlir::LogicalResult oneOf(mlir::Operation* op, llvm::StringRef name, llvm::StringRef value,
-                          llvm::ArrayRef<llvm::StringRef> known) {
-  if (llvm::is_contained(known, value)) {
-    return mlir::success();
-  }
-  return op->emitOpError() << name << " is \"" << value << "\", expected one of "
-                           << llvm::join(known, ", ");
-}
 
 /// Makes `size`, rounded down, the size of `dim`; fails where no int64 holds it.
 mlir::LogicalResult resizeTo(ResizeOp op, double size, Dim& dim) {
@@ -60,7 +48,7 @@ mlir::LogicalResult applyPolicy(ResizeOp op, const Dims& in, Dims& dims) {
   if (mlir::failed(requireAxes(op, axes, static_cast<int64_t>(in.size())))) {
     return mlir::failure();
   }
-  bool smallest = op.getPolicy() == "not_larger";
+  bool smallest = op.getPolicy() == ResizePolicy::kNotLarger;
   double scale = smallest ? INFINITY : 0;
   for (int64_t axis : axes) {
     if (!in[axis].isStatic() || !dims[axis].isStatic()) {
@@ -92,7 +80,7 @@ mlir::LogicalResult sizedDims(ResizeOp op, const Dims& in, Dims& dims) {
     }
   }
   dims = sizes.value_or(dims);
-  return op.getPolicy() == "stretch" ? mlir::success() : applyPolicy(op, in, dims);
+  return op.getPolicy() == ResizePolicy::kStretch ? mlir::success() : applyPolicy(op, in, dims);
 }
 
 mlir::LogicalResult scaledDims(ResizeOp op, const Dims& in, Dims& dims) {
@@ -121,23 +109,17 @@ mlir::LogicalResult ResizeOp::verify() {
   if (static_cast<bool>(getScales()) == static_cast<bool>(getSizes())) {
     return emitOpError() << "needs exactly one of scales and sizes";
   }
-  if (mlir::failed(oneOf(*this, "mode", getMode(), {"nearest", "linear", "cubic"})) ||
-      mlir::failed(oneOf(*this, "coordinates", getCoordinates(),
-                         {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric",
-                          "align_corners", "asymmetric", kCrop})) ||
-      mlir::failed(oneOf(*this, "rounding", getRounding(),
-                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) ||
-      mlir::failed(oneOf(*this, "policy", getPolicy(), {"stretch", "not_larger", "not_smaller"}))) {
-    return mlir::failure();
-  }
+  constexpr ResizeCoordinates kCrop = ResizeCoordinates::kTfCropAndResize;
   if (static_cast<bool>(getRoi()) != (getCoordinates() == kCrop)) {
-    return emitOpError() << "has coordinates \"" << getCoordinates() << "\" and "
-                         << (getRoi() ? "a" : "no") << " roi; " << kCrop << " alone takes one";
+    return emitOpError() << "has coordinates \"" << stringifyResizeCoordinates(getCoordinates())
+                         << "\" and " << (getRoi() ? "a" : "no") << " roi; "
+                         << stringifyResizeCoordinates(kCrop) << " alone takes one";
   }
-  if (getPolicy() != "stretch" && getScales()) {
-    return emitOpError() << "has policy \"" << getPolicy() << "\" and scales, expected sizes";
+  if (getPolicy() != ResizePolicy::kStretch && getScales()) {
+    return emitOpError() << "has policy \"" << stringifyResizePolicy(getPolicy())
+                         << "\" and scales, expected sizes";
   }
-  if (getAntialias() && getMode() == "nearest") {
+  if (getAntialias() && getMode() == Interpolation::kNearest) {
     return emitOpError() << "antialias is set for mode \"nearest\", expected linear or cubic";
   }
   return mlir::success();
@@ -162,7 +144,9 @@ mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
 }
 
 OpCost ResizeOp::cost() {
-  return elementwiseCost(*this, getMode() == "nearest" ? 1 : getMode() == "linear" ? 8 : 40);
+  return elementwiseCost(*this, getMode() == Interpolation::kNearest  ? 1
+                                : getMode() == Interpolation::kLinear ? 8
+                                                                      : 40);
 }
 
 }  // namespace graphrun::ir

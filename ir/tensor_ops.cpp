@@ -353,10 +353,6 @@ mlir::LogicalResult PadOp::inferTypes(Types& types) {
       mlir::failed(requireSameElement(*this, getInput(), getValue()))) {
     return mlir::failure();
   }
-  llvm::StringRef mode = getMode();
-  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
-    return emitOpError() << "mode is \"" << mode << "\", expected constant, reflect, edge or wrap";
-  }
   std::optional<Dims> dims = dimsOf(getInput());
   std::optional<Dims> pads = elementsOf(getPads());
   if (!dims || !pads) {

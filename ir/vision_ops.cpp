@@ -40,13 +40,6 @@ mlir::LogicalResult inferRegions(Op op, int64_t columns, Types& types) {
 }  // namespace
 
 mlir::LogicalResult GridSampleOp::inferTypes(Types& types) {
-  if (!llvm::is_contained({"nearest", "linear", "cubic"}, getMode())) {
-    return emitOpError() << "mode is \"" << getMode() << "\", expected nearest, linear or cubic";
-  }
-  if (!llvm::is_contained({"zeros", "border", "reflection"}, getPadding())) {
-    return emitOpError() << "padding is \"" << getPadding()
-                         << "\", expected zeros, border or reflection";
-  }
   std::optional<Dims> in = dimsOf(getInput());
   std::optional<Dims> grid = dimsOf(getGrid());
   if (mlir::failed(requireComputed(*this, getInput(), "input")) ||
@@ -71,7 +64,9 @@ mlir::LogicalResult GridSampleOp::inferTypes(Types& types) {
   return push(types, dims, elementOf(getInput()));
 }
 OpCost GridSampleOp::cost() {
-  return elementwiseCost(*this, getMode() == "nearest" ? 4 : getMode() == "linear" ? 12 : 50);
+  return elementwiseCost(*this, getMode() == Interpolation::kNearest  ? 4
+                                : getMode() == Interpolation::kLinear ? 12
+                                                                      : 50);
 }
 
 mlir::LogicalResult RoiAlignOp::inferTypes(Types& types) {

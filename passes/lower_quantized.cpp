@@ -247,7 +247,7 @@ mlir::Value padded(PatternRewriter& rewriter, ir::ConvOp op, mlir::Value input, 
   return rewriter.create<ir::PadOp>(op.getLoc(), mlir::RankedTensorType::get(dims, element), input,
                                     ir::createInts(rewriter, op.getLoc(), pads),
                                     ir::createScalar(rewriter, op.getLoc(), element, zero),
-                                    rewriter.getStringAttr("constant"));
+                                    ir::PadMode::kConstant);
 }
 
 struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
@@ -258,10 +258,10 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     if (!product || !bias) {
       return mlir::failure();
     }
-    bool hasPads = op.getPadding() != "explicit" ||
+    bool hasPads = op.getPadding() != ir::WindowPadding::kExplicit ||
                    llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
     bool pads = hasPads && product->input.zero != 0;
-    if (pads && op.getPadding() != "explicit") {
+    if (pads && op.getPadding() != ir::WindowPadding::kExplicit) {
       return mlir::failure();
     }
     int64_t channels = tensorTypeOf(op.getFilter()).getDimSize(0);

@@ -85,7 +85,7 @@ std::optional<llvm::SmallVector<double>> knownScales(ir::ResizeOp op) {
     for (auto [from, to] : llvm::zip(in, out)) {
       scales.push_back(static_cast<double>(to) / static_cast<double>(from));
     }
-    return op.getPolicy() == "stretch" ? std::optional(scales) : std::nullopt;
+    return op.getPolicy() == ir::ResizePolicy::kStretch ? std::optional(scales) : std::nullopt;
   }
   auto constant = passes::outsideGroup(op.getScales()).getDefiningOp<ir::ConstantOp>();
   auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
@@ -101,14 +101,17 @@ std::optional<llvm::SmallVector<double>> knownScales(ir::ResizeOp op) {
 /// True when each element becomes a whole number of equal ones in every dim.
 bool repeatsElements(ir::ResizeOp op) {
   std::optional<llvm::SmallVector<double>> scales = knownScales(op);
-  llvm::StringRef coordinates = op.getCoordinates();
-  llvm::StringRef rounding = op.getRounding();
+  using Coordinates = ir::ResizeCoordinates;
+  using Rounding = ir::NearestRounding;
+  Coordinates coordinates = op.getCoordinates();
+  Rounding rounding = op.getRounding();
   // A source is never half way between two elements where pixels have their centres in the middle.
-  bool middle = (coordinates == "half_pixel" || coordinates == "pytorch_half_pixel" ||
-                 coordinates == "half_pixel_symmetric") &&
-                (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
-  bool below = coordinates == "asymmetric" && rounding == "floor";
-  if (op.getMode() != "nearest" || !(middle || below) || !scales) {
+  bool middle =
+      (coordinates == Coordinates::kHalfPixel || coordinates == Coordinates::kPytorchHalfPixel ||
+       coordinates == Coordinates::kHalfPixelSymmetric) &&
+      (rounding == Rounding::kRoundPreferFloor || rounding == Rounding::kRoundPreferCeil);
+  bool below = coordinates == Coordinates::kAsymmetric && rounding == Rounding::kFloor;
+  if (op.getMode() != ir::Interpolation::kNearest || !(middle || below) || !scales) {
     return false;
   }
   return llvm::all_of(

@@ -107,7 +107,7 @@ func.func @f12(%x: tensor<2x3xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) {
 // -----
 
 func.func @f13(%x: tensor<3xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) {
-  // expected-error @below {{reduction is "sub", expected none, add, mul, min or max}}
+  // expected-error @below {{has reduction "sub", expected none, add, mul, min or max}}
   %0 = gr.scatter_elements %x, %i, %u {axis = 0 : i64, reduction = "sub"} : (tensor<3xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<3xf32>
   return
 }

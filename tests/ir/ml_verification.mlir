@@ -67,7 +67,7 @@ func.func @f7(%a: tensor<3xi64>, %k: tensor<2xi64>) {
 // -----
 
 func.func @f8(%x: tensor<4x2xf32>, %w: tensor<2xf32>, %n: tensor<2x7xi64>, %i: tensor<2xi64>) {
-  // expected-error @below {{gives the "median" for 1 outputs, expected sum, average, min or max, and 1 or more}}
+  // expected-error @below {{has aggregate "median", expected sum, average, min or max}}
   %0 = gr.tree_ensemble %x, %w, %n, %w, %w, %i, %i {aggregate = "median", outputs = 1 : i64} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2x7xi64>, tensor<2xf32>, tensor<2xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<4x1xf32>
   return
 }

@@ -34,7 +34,7 @@ func.func @f3(%x: tensor<1x2x4x4xf32>, %w: tensor<3x2x1x1xf32>) {
 // -----
 
 func.func @f4(%x: tensor<1x2x4x4xf32>, %w: tensor<3x2x1x1xf32>) {
-  // expected-error @below {{padding is "valid", expected explicit, same_upper or same_lower}}
+  // expected-error @below {{has padding "valid", expected explicit, same_upper or same_lower}}
   %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, padding = "valid"} : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32>
   return
 }
@@ -290,7 +290,7 @@ func.func @f33(%x: tensor<1x2x4x4xf32>) {
 // -----
 
 func.func @f34(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{mode is "lanczos", expected one of nearest, linear, cubic}}
+  // expected-error @below {{has mode "lanczos", expected nearest, linear or cubic}}
   %0 = gr.resize %x scales %s {mode = "lanczos", coordinates = "asymmetric", rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xf32>) -> tensor<1x2x4x4xf32>
   return
 }
@@ -298,7 +298,7 @@ func.func @f34(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @f35(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{coordinates is "polar", expected one of half_pixel}}
+  // expected-error @below {{has coordinates "polar", expected half_pixel, }}
   %0 = gr.resize %x scales %s {mode = "nearest", coordinates = "polar", rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xf32>) -> tensor<1x2x4x4xf32>
   return
 }
@@ -306,7 +306,7 @@ func.func @f35(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @f36(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{rounding is "up", expected one of round_prefer_floor, round_prefer_ceil, floor, ceil}}
+  // expected-error @below {{has rounding "up", expected round_prefer_floor, round_prefer_ceil, floor or ceil}}
   %0 = gr.resize %x scales %s {mode = "nearest", coordinates = "asymmetric", rounding = "up"} : (tensor<1x2x4x4xf32>, tensor<4xf32>) -> tensor<1x2x4x4xf32>
   return
 }

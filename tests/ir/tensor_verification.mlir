@@ -174,7 +174,7 @@ func.func @f19(%x: tensor<2x3xf32>, %s: tensor<1xf32>, %i: tensor<1xi64>) {
 // -----
 
 func.func @f20(%x: tensor<2x3xf32>, %v: tensor<f32>, %p: tensor<4xi64>) {
-  // expected-error @below {{mode is "mirror", expected constant, reflect, edge or wrap}}
+  // expected-error @below {{has mode "mirror", expected constant, reflect, edge or wrap}}
   %0 = gr.pad %x, %p, %v {mode = "mirror"} : (tensor<2x3xf32>, tensor<4xi64>, tensor<f32>) -> tensor<*xf32>
   return
 }

@@ -2,7 +2,7 @@
 // RUN: graphrun-opt %s --verify-diagnostics --split-input-file
 
 func.func @f0(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>) {
-  // expected-error @below {{mode is "bilinear", expected nearest, linear or cubic}}
+  // expected-error @below {{has mode "bilinear", expected nearest, linear or cubic}}
   %0 = gr.grid_sample %x, %g {mode = "bilinear", padding = "zeros"} : (tensor<1x2x4x4xf32>, tensor<1x3x3x2xf32>) -> tensor<*xf32>
   return
 }
@@ -10,7 +10,7 @@ func.func @f0(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>) {
 // -----
 
 func.func @f1(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x3x2xf32>) {
-  // expected-error @below {{padding is "wrap", expected zeros, border or reflection}}
+  // expected-error @below {{has padding "wrap", expected zeros, border or reflection}}
   %0 = gr.grid_sample %x, %g {mode = "linear", padding = "wrap"} : (tensor<1x2x4x4xf32>, tensor<1x3x3x2xf32>) -> tensor<*xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @f26(%x: tensor<1x2x4x4xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @f27(%x: tensor<1x2x4x4xf32>, %s: tensor<4xi64>) {
-  // expected-error @below {{policy is "fit", expected one of stretch, not_larger, not_smaller}}
+  // expected-error @below {{has policy "fit", expected stretch, not_larger or not_smaller}}
   %0 = gr.resize %x sizes %s {mode = "linear", coordinates = "half_pixel", policy = "fit", rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xi64>) -> tensor<*xf32>
   return
 }

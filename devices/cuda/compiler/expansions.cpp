@@ -330,7 +330,7 @@ bool isProductOfPatches(mlir::Operation* op) {
   constexpr int64_t kFewChannels = 4;
   auto conv = llvm::dyn_cast<ir::ConvOp>(op);
   if (!conv || !ir::hasStaticShapes(op) || !haveOneType(op->getOperands()) ||
-      conv.getGroups() != 1 || conv.getPadding() != "explicit") {
+      conv.getGroups() != 1 || conv.getPadding() != ir::WindowPadding::kExplicit) {
     return false;
   }
   Dims image = dimsOf(conv.getInput()), filter = dimsOf(conv.getFilter());

@@ -279,14 +279,14 @@ TEST_CASE("options reach the operation's attributes") {
   auto softmax = llvm::cast<ir::SoftmaxOp>(loaded.ops("gr.softmax")[0]);
   CHECK((softmax.getAxis() == 1 && softmax.getLog()));
   auto resize = llvm::cast<ir::ResizeOp>(loaded.ops("gr.resize")[0]);
-  CHECK(resize.getCoordinates() == "align_corners");
-  CHECK(resize.getRounding() == "ceil");
+  CHECK(resize.getCoordinates() == ir::ResizeCoordinates::kAlignCorners);
+  CHECK(resize.getRounding() == ir::NearestRounding::kCeil);
   auto reduce = llvm::cast<ir::ReduceOp>(loaded.ops("gr.reduce")[0]);
   CHECK(reduce.getKind() == ir::ReduceKind::kProd);
   CHECK(reduce.getAxes() == llvm::ArrayRef<int64_t>{0, 3});
   auto scatter = llvm::cast<ir::ReduceScatterOp>(loaded.ops("gr.reduce_scatter")[0]);
   CHECK((scatter.getKind() == ir::ReduceKind::kMin && scatter.getAxis() == 1));
-  CHECK(llvm::cast<ir::PadOp>(loaded.ops("gr.pad")[0]).getMode() == "wrap");
+  CHECK(llvm::cast<ir::PadOp>(loaded.ops("gr.pad")[0]).getMode() == ir::PadMode::kWrap);
 }
 
 TEST_CASE("comparisons the other way round exchange their operands") {

@@ -27,8 +27,17 @@ bool isReduced(mlir::Value value) { return runtime::isReduced(typeOf(value)); }
 runtime::ReducedConversion conversionOf(ir::CastOp op) {
   runtime::ReducedConversion conversion;
   conversion.saturate = op.getSaturate().value_or(true);
-  auto rounding = runtime::parsePowerRounding(op.getRoundMode().value_or("up").str());
-  conversion.rounding = rounding.value_or(runtime::PowerRounding::kUp);
+  switch (op.getRoundMode().value_or(ir::PowerRounding::kUp)) {
+    case ir::PowerRounding::kUp:
+      conversion.rounding = runtime::PowerRounding::kUp;
+      break;
+    case ir::PowerRounding::kDown:
+      conversion.rounding = runtime::PowerRounding::kDown;
+      break;
+    case ir::PowerRounding::kNearest:
+      conversion.rounding = runtime::PowerRounding::kNearest;
+      break;
+  }
   return conversion;
 }
 

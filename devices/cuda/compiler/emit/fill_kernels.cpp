@@ -139,7 +139,7 @@ class RandomPair {
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
     return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value>, mlir::Value number) {
       std::array<mlir::Value, 2> bits = bitsOf(number), pair;
-      if (op_.getKind() == "normal") {
+      if (op_.getKind() == ir::Distribution::kNormal) {
         pair = normal(fraction(bits[0], 53), fraction(bits[1], 53));
       } else {
         pair = {uniform(fraction(bits[0], digits())), uniform(fraction(bits[1], digits()))};
@@ -253,7 +253,7 @@ std::string whyNot(mlir::Operation* op) {
     return name + " has a value that is not part of the graph";
   }
   auto random = llvm::dyn_cast<ir::RandomOp>(op);
-  if (random && random.getGenerator() != "philox") {
+  if (random && random.getGenerator() != ir::RandomGenerator::kPhilox) {
     return name + " has a generator whose numbers follow one from the other";
   }
   return "";

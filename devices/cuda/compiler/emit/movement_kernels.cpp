@@ -144,14 +144,14 @@ KernelLaunch buildGatherNd(mlir::ModuleOp module, ir::GatherNdOp op, const std::
 }
 
 /// The index along a dim of `size` that an index before or behind it shows.
-mlir::Value shownIndex(PointCode& code, llvm::StringRef mode, mlir::Value index, int64_t size) {
+mlir::Value shownIndex(PointCode& code, ir::PadMode mode, mlir::Value index, int64_t size) {
   mlir::Value last = code.subtract(code.number(size), code.constant(1));
-  if (mode == "reflect") {
+  if (mode == ir::PadMode::kReflect) {
     mlir::Value before = code.subtract(code.constant(0), index);
     mlir::Value behind = code.subtract(code.add(last, last), index);
     index = code.select(code.isLess(index, code.constant(0)), before, index);
     index = code.select(code.isLess(last, index), behind, index);
-  } else if (mode == "wrap") {
+  } else if (mode == ir::PadMode::kWrap) {
     mlir::Value before = code.add(index, code.number(size));
     mlir::Value behind = code.subtract(index, code.number(size));
     mlir::Value isBefore = code.isLess(index, code.constant(0));
@@ -176,7 +176,7 @@ KernelLaunch buildPad(mlir::ModuleOp module, ir::PadOp op, const std::string& sy
       from.push_back(shownIndex(code, op.getMode(), at, dims[i]));
     }
     mlir::Value value = code.load(0, code.placeOf(from, dims));
-    if (op.getMode() == "constant" && isInside) {
+    if (op.getMode() == ir::PadMode::kConstant && isInside) {
       value = code.select(isInside, value, code.load(2, code.constant(0)));
     }
     code.store(value, 3, number);

@@ -38,8 +38,8 @@ std::string whyNotPads(ir::PadOp op) {
     return "has pads that are not known before the run";
   }
   // An element further away is shown by one that is itself behind an end.
-  int64_t beyond = op.getMode() == "reflect" ? 1 : 0;
-  bool repeats = op.getMode() == "reflect" || op.getMode() == "wrap";
+  int64_t beyond = op.getMode() == ir::PadMode::kReflect ? 1 : 0;
+  bool repeats = op.getMode() == ir::PadMode::kReflect || op.getMode() == ir::PadMode::kWrap;
   for (auto [i, pad] : llvm::enumerate(*pads)) {
     if (repeats && pad > dims[i % dims.size()] - beyond) {
       return "has pads that are longer than a dim";

@@ -46,7 +46,7 @@ std::optional<std::vector<double>> constantNumbers(mlir::Value value) {
 /// One scale for all of `axes`, the smallest or the largest that the sizes give.
 std::vector<double> sharedScale(ir::ResizeOp op, llvm::ArrayRef<double> sizes) {
   Dims in = tensorOf(op.getInput()).getShape();
-  bool smallest = op.getPolicy() == "not_larger";
+  bool smallest = op.getPolicy() == ir::ResizePolicy::kNotLarger;
   double scale = smallest ? std::numeric_limits<double>::infinity() : 0;
   llvm::SmallVector<bool> isNamed(in.size(), false);
   for (int64_t axis : op.getAxes()) {
@@ -70,7 +70,7 @@ std::optional<std::vector<double>> scalesOf(ir::ResizeOp op) {
     auto scales = constantNumbers(op.getScales());
     return scales && scales->size() == in.size() ? scales : std::nullopt;
   }
-  if (op.getPolicy() != "stretch") {
+  if (op.getPolicy() != ir::ResizePolicy::kStretch) {
     auto sizes = op.getSizes() ? constantNumbers(op.getSizes()) : std::nullopt;
     return sizes && sizes->size() == in.size() ? std::optional(sharedScale(op, *sizes))
                                                : std::nullopt;
@@ -307,7 +307,8 @@ bool has(mlir::Operation* op) {
 std::string whyNot(mlir::Operation* op) {
   auto resize = llvm::cast<ir::ResizeOp>(op);
   mlir::Type element = tensorOf(resize.getInput()).getElementType();
-  if (!ir::isComputed(element) || (element.isInteger(1) && resize.getMode() != "nearest")) {
+  if (!ir::isComputed(element) ||
+      (element.isInteger(1) && resize.getMode() != ir::Interpolation::kNearest)) {
     return "gr.resize has an element type that is not computed in";
   }
   if (tensorOf(resize.getInput()).getNumElements() == 0 ||

@@ -57,7 +57,7 @@ class GridBuilder {
   };
 
   size_t spatial() const { return in_.size() - 2; }
-  bool isNearest() { return op_.getMode() == "nearest"; }
+  bool isNearest() { return op_.getMode() == ir::Interpolation::kNearest; }
   mlir::Value real(double value) { return math_.number(place_, value); }
   double sizeOf(size_t dim) const { return static_cast<double>(in_[dim + 2]); }
   double low() { return op_.getAlignCorners() ? 0 : -0.5; }
@@ -99,13 +99,13 @@ class GridBuilder {
   llvm::SmallVector<Tap, 4> tapsAt(size_t dim, mlir::Value coordinate) {
     mlir::Value x = placeOf(dim, coordinate);
     x = isNearest() ? code_.code().make<mlir::math::RoundEvenOp>(x) : x;
-    x = op_.getPadding() == "reflection" ? reflected(dim, x) : x;
+    x = op_.getPadding() == ir::BorderPadding::kReflection ? reflected(dim, x) : x;
     llvm::SmallVector<Tap, 4> taps;
     if (isNearest()) {
       taps.push_back(tapOf(dim, code_.code().make<mlir::math::TruncOp>(x), nullptr));
       return taps;
     }
-    bool isCubic = op_.getMode() == "cubic";
+    bool isCubic = op_.getMode() == ir::Interpolation::kCubic;
     mlir::Value first = math_.subtract(math_.floor(x), real(isCubic ? 1 : 0));
     for (int t = 0; t < (isCubic ? 4 : 2); ++t) {
       mlir::Value at = math_.add(first, real(t));
@@ -117,12 +117,12 @@ class GridBuilder {
   Tap tapOf(size_t dim, mlir::Value whole, mlir::Value weight) {
     mlir::Value index = math_.asIndex(whole);
     mlir::Value isInside = code_.isInside(index, in_[dim + 2]);
-    if (op_.getPadding() == "reflection") {
+    if (op_.getPadding() == ir::BorderPadding::kReflection) {
       mlir::Value mirrored = math_.asIndex(reflected(dim, whole));
       index = code_.select(isInside, index, mirrored);
     }
     index = code_.clamped(index, in_[dim + 2]);
-    return {index, op_.getPadding() == "zeros" ? isInside : nullptr, weight};
+    return {index, op_.getPadding() == ir::BorderPadding::kZeros ? isInside : nullptr, weight};
   }
 
   /// Linear, or cubic (Keys, "Cubic convolution interpolation", 1981) with a = -0.75.

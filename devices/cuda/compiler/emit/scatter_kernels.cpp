@@ -43,7 +43,7 @@ class Scatter {
     }
   }
 
-  llvm::StringRef reduction() const { return reduction_; }
+  ir::ScatterReduction reduction() const { return reduction_; }
   Dims dims() const { return dims_; }
   int64_t elements() const { return count(dims_); }
   int64_t slice() const { return slice_; }
@@ -92,7 +92,7 @@ class Scatter {
   bool byElement_ = false;       // each index names an element, along axis_
   size_t axis_ = 0, depth_ = 0;  // depth_: of an index vector
   int64_t slice_ = 1, updates_ = 0, candidates_ = 0;
-  llvm::StringRef reduction_;
+  ir::ScatterReduction reduction_;
 };
 
 mlir::Value claim(PointCode& code, mlir::Value destination) {
@@ -148,15 +148,18 @@ KernelLaunch buildWrite(mlir::ModuleOp module, mlir::Operation* op, const Scatte
 }
 
 /// A value that an update joins; in the order of a model's elements min and max keep what is a NaN.
-mlir::Value joined(Arithmetic& math, llvm::StringRef reduction, mlir::Type element, mlir::Value a,
-                   mlir::Value x, ThreadCode& code) {
+mlir::Value joined(Arithmetic& math, ir::ScatterReduction reduction, mlir::Type element,
+                   mlir::Value a, mlir::Value x, ThreadCode& code) {
+  using Reduction = ir::ScatterReduction;
   if (element.isInteger(1)) {
-    return reduction == "add" || reduction == "max" ? math.either(a, x) : math.both(a, x);
+    return reduction == Reduction::kAdd || reduction == Reduction::kMax ? math.either(a, x)
+                                                                        : math.both(a, x);
   }
-  if (reduction == "add" || reduction == "mul") {
-    return reduction == "add" ? math.add(a, x) : math.multiply(a, x);
+  if (reduction == Reduction::kAdd || reduction == Reduction::kMul) {
+    return reduction == Reduction::kAdd ? math.add(a, x) : math.multiply(a, x);
   }
-  mlir::Value low = reduction == "min" ? a : x, high = reduction == "min" ? x : a;
+  mlir::Value low = reduction == Reduction::kMin ? a : x,
+              high = reduction == Reduction::kMin ? x : a;
   if (element.isUnsignedInteger()) {
     return math.select(code.make<arith::CmpIOp>(arith::CmpIPredicate::ult, low, high), a, x);
   }
@@ -222,8 +225,8 @@ std::string whyNot(mlir::Operation* op) {
   if (scatter.updates() > kMostIn32Bits) {
     return name + " has more updates than are counted in 32 bits";
   }
-  bool looksLong =
-      scatter.reduction() != "none" && scatter.candidates() > kMostLooks / scatter.elements();
+  bool looksLong = scatter.reduction() != ir::ScatterReduction::kNone &&
+                   scatter.candidates() > kMostLooks / scatter.elements();
   return looksLong
              ? absl::StrCat(name, " has ", scatter.candidates(), " updates to look for by each of ",
                             scatter.elements(), " elements")
@@ -237,7 +240,7 @@ void build(OperationKernels& kernels) {
       return builder(module, kernels.op, scatter, symbol);
     });
   };
-  if (scatter.reduction() != "none") {
+  if (scatter.reduction() != ir::ScatterReduction::kNone) {
     return add(buildReduction);
   }
   kernels.plan.scratchBytes = static_cast<uint64_t>(scatter.destinations()) * sizeof(int32_t);

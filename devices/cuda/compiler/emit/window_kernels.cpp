@@ -32,10 +32,10 @@ struct Window {
       w.dilations.push_back(op.getDilations().empty() ? 1 : op.getDilations()[i]);
       bool given = !op.getPads().empty();
       int64_t begin = given ? op.getPads()[i] : 0, end = given ? op.getPads()[in.size() + i] : 0;
-      if (op.getPadding() != "explicit") {
+      if (op.getPadding() != ir::WindowPadding::kExplicit) {
         int64_t reach = (out[i] - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
         int64_t total = std::max<int64_t>(reach - in[i], 0);
-        begin = op.getPadding() == "same_upper" ? total / 2 : total - total / 2;
+        begin = op.getPadding() == ir::WindowPadding::kSameUpper ? total / 2 : total - total / 2;
         end = total - begin;
       }
       w.padsBegin.push_back(begin);
