@@ -101,4 +101,10 @@ def GR_TreeAggregate : GR_Words<"TreeAggregate", ["sum", "average", "min", "max"
 
 // The rows of devices/functions/recurrent.def.
 
+// The words are the rows of devices/functions/recurrent.def.
+def GR_RecurrentCell : GR_Words<"RecurrentCell", ["rnn", "gru", "lstm"]>;
+def GR_RecurrentActivation : GR_Words<"RecurrentActivation",
+    ["affine", "elu", "hardsigmoid", "leakyrelu", "relu", "scaledtanh", "sigmoid", "softplus",
+     "softsign", "tanh", "thresholdedrelu"]>;
+
 #endif  // GRAPHRUN_IR_GR_WORDS_TD

@@ -25,7 +25,8 @@ def GR_RecurrentOp : GR_PureOp<"recurrent", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$weights, GR_Tensor:$recurrent, GR_Tensor:$bias,
                        GR_Tensor:$hidden, Optional<GR_Tensor>:$state, Optional<GR_Tensor>:$lengths,
-                       Optional<GR_Tensor>:$peepholes, StrAttr:$cell, StrArrayAttr:$activations,
+                       Optional<GR_Tensor>:$peepholes, GR_RecurrentCell:$cell,
+                       GR_WordArray<GR_RecurrentActivation>:$activations,
                        DenseF64ArrayAttr:$alphas, DenseF64ArrayAttr:$betas,
                        DefaultValuedAttr<BoolAttr, "false">:$reverse,
                        DefaultValuedAttr<BoolAttr, "false">:$linear_before_reset,

@@ -1,7 +1,6 @@
 // Types and costs of recurrent layers.
 #include "ir/infer.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace graphrun::ir {
 namespace {
@@ -12,42 +11,31 @@ struct Cell {
   size_t activations;
 };
 
-std::optional<Cell> cellOf(llvm::StringRef name) {
-  return llvm::StringSwitch<std::optional<Cell>>(name)
-      .Case("rnn", Cell{1, 1})
-      .Case("gru", Cell{3, 2})
-      .Case("lstm", Cell{4, 3})
-      .Default(std::nullopt);
+Cell cellOf(RecurrentCell cell) {
+  switch (cell) {
+#define GR_CELL(Kind, name, gates, ...) \
+  case RecurrentCell::k##Kind:          \
+    return {gates, std::initializer_list<llvm::StringRef>{__VA_ARGS__}.size()};
+#include "devices/functions/recurrent.def"
+  }
+  llvm_unreachable("verifyWords lets no other cell pass");
 }
 
-constexpr llvm::StringRef kActivations[] = {"affine",   "elu",        "hardsigmoid",    "leakyrelu",
-                                            "relu",     "scaledtanh", "sigmoid",        "softplus",
-                                            "softsign", "tanh",       "thresholdedrelu"};
-
 mlir::LogicalResult checkCell(RecurrentOp op) {
-  std::optional<Cell> cell = cellOf(op.getCell());
-  if (!cell) {
-    return op.emitOpError() << "cell is \"" << op.getCell() << "\", expected rnn, gru or lstm";
-  }
-  if (op.getActivations().size() != cell->activations ||
-      op.getAlphas().size() != cell->activations || op.getBetas().size() != cell->activations) {
+  size_t wanted = cellOf(op.getCell()).activations;
+  if (op.getActivations().size() != wanted || op.getAlphas().size() != wanted ||
+      op.getBetas().size() != wanted) {
     return op.emitOpError() << "has " << op.getActivations().size() << " activations with "
                             << op.getAlphas().size() << " alphas and " << op.getBetas().size()
-                            << " betas, expected " << cell->activations << " of each";
+                            << " betas, expected " << wanted << " of each";
   }
-  for (auto name : op.getActivations().getAsValueRange<mlir::StringAttr>()) {
-    if (!llvm::is_contained(kActivations, name)) {
-      return op.emitOpError() << "has the activation \"" << name << "\", expected one of "
-                              << llvm::join(llvm::ArrayRef(kActivations), ", ");
-    }
-  }
-  if ((op.getCell() == "lstm") != static_cast<bool>(op.getState())) {
+  if ((op.getCell() == RecurrentCell::kLstm) != static_cast<bool>(op.getState())) {
     return op.emitOpError() << "state belongs to the lstm cell, and to no other";
   }
   if ((op.getPeepholes() && !op.getState()) || (op.getInputForget() && !op.getState())) {
     return op.emitOpError() << "peepholes and input_forget belong to the lstm cell";
   }
-  if (op.getLinearBeforeReset() && op.getCell() != "gru") {
+  if (op.getLinearBeforeReset() && op.getCell() != RecurrentCell::kGru) {
     return op.emitOpError() << "linear_before_reset belongs to the gru cell";
   }
   return mlir::success();
@@ -102,7 +90,7 @@ mlir::LogicalResult RecurrentOp::inferTypes(Types& types) {
   Dim steps = in ? (*in)[0] : Dim();
   Dim batch = in ? (*in)[1] : Dim();
   Dim hidden = recurrent ? (*recurrent)[1] : Dim();
-  int64_t gates = cellOf(getCell())->gates;
+  int64_t gates = cellOf(getCell()).gates;
   Dim rows = hidden * Dim(gates);
   if (mlir::failed(requireShape(*this, getRecurrent(), "recurrent", {rows, hidden})) ||
       mlir::failed(requireShape(*this, getWeights(), "weights", {rows, in ? (*in)[2] : Dim()})) ||

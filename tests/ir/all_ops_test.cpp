@@ -124,6 +124,11 @@ TEST_CASE("the words of a table are those of its enumerators") {
 #define GR_REDUCE_KIND(Kind, name, rule, flops, nothing, onnx, axesInput) \
   CHECK(stringifyReduceKind(ReduceKind::k##Kind) == #name);
 #include "devices/functions/reductions.def"
+#define GR_CELL(Kind, name, gates, ...) \
+  CHECK(stringifyRecurrentCell(RecurrentCell::k##Kind) == #name);
+#define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
+  CHECK(stringifyRecurrentActivation(RecurrentActivation::k##Kind) == #name);
+#include "devices/functions/recurrent.def"
 }
 
 TEST_CASE_METHOD(Fixture, "costs are zero until shapes are known") {

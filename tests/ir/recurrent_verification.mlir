@@ -2,7 +2,7 @@
 // RUN: graphrun-opt %s --verify-diagnostics --split-input-file
 
 func.func @cell(%x: tensor<3x2x4xf32>, %w: tensor<5x4xf32>, %r: tensor<5x5xf32>, %b: tensor<5xf32>, %h: tensor<2x5xf32>) {
-  // expected-error @below {{cell is "elman", expected rnn, gru or lstm}}
+  // expected-error @below {{has cell "elman", expected rnn, gru or lstm}}
   %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "elman", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>)
   return
 }
@@ -18,7 +18,7 @@ func.func @count(%x: tensor<3x2x4xf32>, %w: tensor<5x4xf32>, %r: tensor<5x5xf32>
 // -----
 
 func.func @activation(%x: tensor<3x2x4xf32>, %w: tensor<5x4xf32>, %r: tensor<5x5xf32>, %b: tensor<5xf32>, %h: tensor<2x5xf32>) {
-  // expected-error @below {{has the activation "sine", expected one of affine, elu, }}
+  // expected-error @below {{has activations "sine", expected affine, elu, }}
   %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "rnn", activations = ["sine"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>)
   return
 }

@@ -7,6 +7,7 @@
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/panel_product.h"
 #include "devices/cpu/vectors/wide.h"
+#include "devices/functions/activations.h"
 #include "devices/functions/exponentials.h"
 #include "devices/functions/lanes.h"
 
@@ -163,7 +164,7 @@ absl::Status requireUsual(const Step& step) {
   GR_ASSIGN_OR_RETURN(double clip, attributeOr(step, "clip", 0.0));
   GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(step, "input_forget", false));
   bool usual = cell == "lstm" && !inputForget && clip <= 0 && step.postOps.empty() &&
-               names == std::vector<std::string>{"sigmoid", "tanh", "tanh"};
+               functions::activations::cellOf(cell)->isUsual(names);
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
   bool fits = step.inputs.size() == 6 && step.outputs.size() == 3 &&
               std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) &&

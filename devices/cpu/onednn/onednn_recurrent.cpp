@@ -1,6 +1,7 @@
 // Recurrent cells with their usual activations.
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/onednn_kernels.h"
+#include "devices/functions/activations.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -26,10 +27,8 @@ absl::Status checkOptions(const Step& step, absl::string_view cell) {
     return decline(step, "clip or coupled gates");
   }
   GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
-  const std::vector<std::string> usual = cell == "gru"
-                                             ? std::vector<std::string>{"sigmoid", "tanh"}
-                                             : std::vector<std::string>{"sigmoid", "tanh", "tanh"};
-  if (cell != "rnn" && names != usual) {
+  const auto* row = functions::activations::cellOf({cell.data(), cell.size()});
+  if (row == nullptr || (cell != "rnn" && !row->isUsual(names))) {
     return decline(step, "other activations than the usual ones");
   }
   return absl::OkStatus();
@@ -50,7 +49,8 @@ absl::StatusOr<Sizes> sizesOf(const Step& step, absl::string_view cell) {
         absl::StrCat(step.operation, ": the operands do not fit the cell"));
   }
   const Dims& x = step.inputs[0].desc.dims;
-  Sizes sizes{x[0], x[1], x[2], lstm ? 4 : cell == "gru" ? 3 : 1, step.outputs[1].desc.dims[1]};
+  Sizes sizes{x[0], x[1], x[2], functions::activations::cellOf({cell.data(), cell.size()})->gates,
+              step.outputs[1].desc.dims[1]};
   if (sizes.steps < 1 || sizes.batch < 1 || sizes.inputs < 1 || sizes.hidden < 1) {
     return decline(step, "empty tensors");
   }

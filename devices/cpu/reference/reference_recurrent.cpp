@@ -4,11 +4,13 @@
 #include <optional>
 
 #include "devices/cpu/reference/reference_support.h"
+#include "devices/functions/activations.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
-enum class Cell { kRnn, kGru, kLstm };
+namespace activations = functions::activations;
+using Cell = activations::CellKind;
 
 /// One activation function and its parameters.
 struct Activation {
@@ -25,18 +27,12 @@ absl::StatusOr<Activation> activationOf(const Step& step, absl::string_view name
     double (*function)(double, double, double);
   };
   static constexpr Row kRows[] = {
-      {"affine", [](double x, double a, double b) { return a * x + b; }},
-      {"elu", [](double x, double a, double) { return x >= 0 ? x : a * std::expm1(x); }},
-      {"hardsigmoid", [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
-      {"leakyrelu", [](double x, double a, double) { return x >= 0 ? x : a * x; }},
-      {"relu", [](double x, double, double) { return x < 0 ? 0 : x; }},
-      {"scaledtanh", [](double x, double a, double b) { return a * std::tanh(b * x); }},
-      {"sigmoid", [](double x, double, double) { return 1 / (1 + std::exp(-x)); }},
-      {"softplus", [](double x, double,
-                      double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }},
-      {"softsign", [](double x, double, double) { return x / (1 + std::fabs(x)); }},
-      {"tanh", [](double x, double, double) { return std::tanh(x); }},
-      {"thresholdedrelu", [](double x, double a, double) { return x > a ? x : 0; }},
+#define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
+  {#name, [](double x, double a, double b) {                         \
+     activations::Numbers numbers;                                   \
+     return activations::Kind::apply(numbers, x, a, b);              \
+   }},
+#include "devices/functions/recurrent.def"
   };
   for (const Row& row : kRows) {
     if (row.name == name) {
@@ -59,9 +55,9 @@ struct Layer {
   ReadInt readLength = nullptr;
   std::vector<uint32_t> results;
 
-  int64_t gates() const { return cell == Cell::kRnn ? 1 : cell == Cell::kGru ? 3 : 4; }
+  int64_t gates = 0;
   /// Values of scratch for one sequence: the gates, hidden, state, and the hidden values to come.
-  int64_t scratch() const { return (gates() + 4) * hidden; }
+  int64_t scratch() const { return (gates + 4) * hidden; }
   double activate(size_t which, double x) const {
     return activations[which](clip > 0 ? std::clamp(x, -clip, clip) : x);
   }
@@ -71,14 +67,16 @@ struct Layer {
 
 absl::Status readAttributes(const Step& step, Layer& layer) {
   GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(step, "cell"));
-  if (cell != "rnn" && cell != "gru" && cell != "lstm") {
+  const activations::Cell* row = activations::cellOf(cell);
+  if (row == nullptr) {
     return invalidStep(step, absl::StrCat("cell \"", cell, "\" is unknown"));
   }
-  layer.cell = cell == "rnn" ? Cell::kRnn : cell == "gru" ? Cell::kGru : Cell::kLstm;
+  layer.cell = row->kind;
+  layer.gates = row->gates;
   GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
   GR_ASSIGN_OR_RETURN(auto alphas, attribute<std::vector<double>>(step, "alphas"));
   GR_ASSIGN_OR_RETURN(auto betas, attribute<std::vector<double>>(step, "betas"));
-  size_t wanted = cell == "rnn" ? 1 : cell == "gru" ? 2 : 3;
+  size_t wanted = row->usual.size();
   if (names.size() != wanted || alphas.size() != wanted || betas.size() != wanted) {
     return invalidStep(step, absl::StrCat("needs ", wanted, " activations"));
   }
@@ -130,7 +128,7 @@ absl::StatusOr<Layer> layerOf(const Step& step) {
   layer.batch = x[1];
   layer.inputs = x[2];
   layer.hidden = recurrent[1];
-  int64_t rows = layer.gates() * layer.hidden;
+  int64_t rows = layer.gates * layer.hidden;
   int64_t biases = rows + (layer.linearBeforeReset ? layer.hidden : 0);
   Dims last = {layer.batch, layer.hidden};
   size_t results = layer.cell == Cell::kLstm ? 3 : 2;
@@ -167,7 +165,7 @@ class Sequence {
         index_(index),
         size_(layer.hidden),
         gates_(scratch),
-        hidden_(scratch + layer.gates() * size_),
+        hidden_(scratch + layer.gates * size_),
         state_(hidden_ + size_),
         next_(state_ + size_),
         reset_(next_ + size_) {}
@@ -222,7 +220,7 @@ class Sequence {
   }
 
   void advance(const T* x) {
-    for (int64_t i = 0; i < layer_.gates() * size_; ++i) {
+    for (int64_t i = 0; i < layer_.gates * size_; ++i) {
       const T* row = data(layer_.weights) + i * layer_.inputs;
       C sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -302,7 +300,7 @@ KernelOr createRecurrent(const Step& step) {
     std::vector<Compute<T>> scratch(static_cast<size_t>(layer.batch * layer.scratch()));
     return makeKernel(
         [layer = std::move(layer), scratch = std::move(scratch)](void* const* buffers) mutable {
-          int64_t work = layer.steps * layer.gates() * layer.hidden * (layer.hidden + layer.inputs);
+          int64_t work = layer.steps * layer.gates * layer.hidden * (layer.hidden + layer.inputs);
           parallelFor(layer.batch, work, [&](int64_t b) {
             Sequence<T>(layer, buffers, b, scratch.data() + b * layer.scratch()).run();
           });

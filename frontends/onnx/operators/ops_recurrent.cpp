@@ -2,6 +2,7 @@
 // side by side.
 
 #include "absl/strings/str_cat.h"
+#include "devices/functions/activations.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/operators/constant_rows.h"
 #include "ir/dialect.h"
@@ -21,11 +22,15 @@ struct Cell {
 };
 
 Cell cellOf(llvm::StringRef name) {
+  const auto* row = devices::functions::activations::cellOf(name.str());
+  Cell cell{row->name.data(), {0}, {}, {row->usual.begin(), row->usual.end()}};
   if (name == "lstm") {
-    return {"lstm", {0, 2, 3, 1}, {0, 2, 1}, {"sigmoid", "tanh", "tanh"}};
+    cell.order = {0, 2, 3, 1};
+    cell.peepholes = {0, 2, 1};
+  } else if (name == "gru") {
+    cell.order = {0, 1, 2};
   }
-  return name == "gru" ? Cell{"gru", {0, 1, 2}, {}, {"sigmoid", "tanh"}}
-                       : Cell{"rnn", {0}, {}, {"tanh"}};
+  return cell;
 }
 
 /// An activation with its parameters.
@@ -42,12 +47,9 @@ struct ActivationRow {
   double alpha, beta;
 };
 constexpr ActivationRow kActivations[] = {
-    {"affine", true, true, 1, 0},           {"elu", true, false, 1, 0},
-    {"hardsigmoid", true, true, 0.2, 0.5},  {"leakyrelu", true, false, 0.01, 0},
-    {"relu", false, false, 0, 0},           {"scaledtanh", true, true, 1, 1},
-    {"sigmoid", false, false, 0, 0},        {"softplus", false, false, 0, 0},
-    {"softsign", false, false, 0, 0},       {"tanh", false, false, 0, 0},
-    {"thresholdedrelu", true, false, 1, 0},
+#define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
+  {#name, (parameters) > 0, (parameters) > 1, usualAlpha, usualBeta},
+#include "devices/functions/recurrent.def"
 };
 
 /// The next of `values`, which are for those activations only that have such a parameter.

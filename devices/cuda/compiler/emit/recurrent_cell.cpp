@@ -1,9 +1,10 @@
 #include "devices/cuda/compiler/emit/recurrent_cell.h"
 
-#include "absl/strings/str_cat.h"
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/cuda/compiler/emit/point_arithmetic.h"
+#include "devices/functions/activations.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -12,9 +13,31 @@ using codegen::tensorOf;
 namespace arith = mlir::arith;
 namespace math = mlir::math;
 
-constexpr const char* kActivations[] = {"affine",   "elu",     "hardsigmoid",    "leakyrelu",
-                                        "relu",     "sigmoid", "scaledtanh",     "softplus",
-                                        "softsign", "tanh",    "thresholdedrelu"};
+/// Emits what functions/activations.h makes activations of.
+class ActivationCode : public Arithmetic {
+ public:
+  ActivationCode(PointCode& code, mlir::Type type) : Arithmetic(code), code_(code), type_(type) {}
+
+  using Arithmetic::number;
+  mlir::Value number(double value) { return number(type_, value); }
+  mlir::Value negative(mlir::Value x) { return make<arith::NegFOp>(x); }
+  mlir::Value exp(mlir::Value x) { return make<math::ExpOp>(x); }
+  mlir::Value expm1(mlir::Value x) { return make<math::ExpM1Op>(x); }
+  mlir::Value log1p(mlir::Value x) { return make<math::Log1pOp>(x); }
+  mlir::Value tanh(mlir::Value x) { return make<math::TanhOp>(x); }
+  mlir::Value ifLess(mlir::Value x, mlir::Value y, mlir::Value below, mlir::Value otherwise) {
+    return select(isLess(x, y), below, otherwise);
+  }
+
+ private:
+  template <typename Op>
+  mlir::Value make(mlir::Value x) {
+    return code_.code().make<Op>(x);
+  }
+
+  PointCode& code_;
+  mlir::Type type_;
+};
 
 /// Emits one cell's arithmetic for hidden value j of sequence b.
 class CellBuilder {
@@ -43,9 +66,10 @@ class CellBuilder {
     return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
       begin(index, number);
       mlir::Value hidden = code_.compute(result(1), number);
-      mlir::Value next = op_.getCell() == "lstm"  ? lstm()
-                         : op_.getCell() == "gru" ? gru(hidden)
-                                                  : activate(0, sum(CellTable::kGates, 0));
+      mlir::Value next = op_.getCell() == ir::RecurrentCell::kLstm ? lstm()
+                         : op_.getCell() == ir::RecurrentCell::kGru
+                             ? gru(hidden)
+                             : activate(0, sum(CellTable::kGates, 0));
       mlir::Value zero = real(0);
       mlir::Value row = code_.add(code_.times(time_, batch_), sequence_);
       mlir::Value to = code_.add(code_.times(row, hidden_), column_);
@@ -161,31 +185,16 @@ class CellBuilder {
   }
 
   mlir::Value function(size_t which, mlir::Value x) {
-    llvm::StringRef name = llvm::cast<mlir::StringAttr>(op_.getActivations()[which]).getValue();
+    auto name = llvm::cast<mlir::StringAttr>(op_.getActivations()[which]).getValue();
     mlir::Value alpha = real(op_.getAlphas()[which]), beta = real(op_.getBetas()[which]);
-    mlir::Value zero = real(0), one = real(1);
-    auto aboveZero = [&](mlir::Value otherwise) {
-      return math_.select(math_.isLess(x, zero), otherwise, x);
-    };
-    auto line = [&] { return math_.add(math_.multiply(alpha, x), beta); };
-    if (name == "sigmoid") {
-      mlir::Value power = make<math::ExpOp>(make<arith::NegFOp>(x));
-      return math_.divide(one, math_.add(one, power));
+    ActivationCode code(code_, type_);
+    switch (*ir::symbolizeRecurrentActivation(name)) {
+#define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
+  case ir::RecurrentActivation::k##Kind:                             \
+    return functions::activations::Kind::apply(code, x, alpha, beta);
+#include "devices/functions/recurrent.def"
     }
-    if (name == "softplus") {
-      mlir::Value small = make<math::ExpOp>(make<arith::NegFOp>(math_.absolute(x)));
-      return math_.add(aboveZero(zero), make<math::Log1pOp>(small));
-    }
-    return name == "tanh"          ? make<math::TanhOp>(x)
-           : name == "relu"        ? aboveZero(zero)
-           : name == "affine"      ? line()
-           : name == "leakyrelu"   ? aboveZero(math_.multiply(alpha, x))
-           : name == "elu"         ? aboveZero(math_.multiply(alpha, make<math::ExpM1Op>(x)))
-           : name == "hardsigmoid" ? math_.clamped(line(), zero, one)
-           : name == "scaledtanh"
-               ? math_.multiply(alpha, make<math::TanhOp>(math_.multiply(beta, x)))
-           : name == "softsign" ? math_.divide(x, math_.add(one, math_.absolute(x)))
-                                : math_.select(math_.isLess(alpha, x), x, zero);
+    llvm_unreachable("an operation's words are verified");
   }
 
   ir::RecurrentOp op_;
@@ -200,19 +209,13 @@ class CellBuilder {
 }  // namespace
 
 bool hasResetProduct(ir::RecurrentOp op) {
-  return op.getCell() == "gru" && !op.getLinearBeforeReset();
+  return op.getCell() == ir::RecurrentCell::kGru && !op.getLinearBeforeReset();
 }
 
 std::string whyNotCell(ir::RecurrentOp op) {
   mlir::Type element = tensorOf(op.getInput()).getElementType();
   if (!ir::isComputed(element)) {
     return "gr.recurrent has an element type that is not computed in";
-  }
-  for (mlir::Attribute activation : op.getActivations()) {
-    llvm::StringRef name = llvm::cast<mlir::StringAttr>(activation).getValue();
-    if (!llvm::is_contained(kActivations, name)) {
-      return absl::StrCat("gr.recurrent has the activation ", name.str());
-    }
   }
   if (mlir::Value lengths = op.getLengths()) {
     mlir::Type index = tensorOf(lengths).getElementType();
