@@ -113,6 +113,27 @@ Cluster clusterOf(int number, int devices, std::mt19937& random) {
                          : testing::simpleCluster(devices);
 }
 
+/// Of each trial another mix of what a cluster may have.
+Cluster variedCluster(int trial, int devices, std::mt19937& random) {
+  Cluster cluster = clusterOf(trial / 4, devices, random);
+  giveLibraries(random, cluster);
+  if (trial % 5 < 2) {
+    giveStarts(random, cluster);
+  }
+  if (trial % 7 < 3) {
+    giveInterfaces(random, cluster);
+  }
+  if (trial % 11 < 4) {
+    giveCrowds(random, cluster);
+  }
+  for (LinkOverride& link : cluster.links) {
+    link.readNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
+    link.sendNsPerByte = trial % 5 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
+    link.queues = trial % 3 != 0 || random() % 2 == 0;
+  }
+  return cluster;
+}
+
 void followRandomChanges(unsigned seed, int trials) {
   std::mt19937 random(seed);
   for (int trial = 0; trial < trials; ++trial) {
@@ -126,22 +147,7 @@ void followRandomChanges(unsigned seed, int trials) {
       options.minNodes = options.maxNodes = 1500;
     }
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = clusterOf(trial / 4, options.devices, random);
-    giveLibraries(random, cluster);
-    if (trial % 5 < 2) {
-      giveStarts(random, cluster);
-    }
-    if (trial % 7 < 3) {
-      giveInterfaces(random, cluster);
-    }
-    if (trial % 11 < 4) {
-      giveCrowds(random, cluster);
-    }
-    for (size_t l = 0; l < cluster.links.size(); ++l) {
-      cluster.links[l].readNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
-      cluster.links[l].sendNsPerByte = trial % 5 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
-      cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
-    }
+    Cluster cluster = variedCluster(trial, options.devices, random);
     PlacementProblem problem = makeProblem(graph, cluster);
     auto start = placeRandom(problem, static_cast<uint64_t>(trial));
     REQUIRE(start.ok());
@@ -212,22 +218,7 @@ TEST_CASE("what windows put off is done when they are closed") {
     options.shares = trial % 2 == 1;
     options.meets = trial % 4 == 3;
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = clusterOf(trial / 4, options.devices, random);
-    giveLibraries(random, cluster);
-    if (trial % 5 < 2) {
-      giveStarts(random, cluster);
-    }
-    if (trial % 7 < 3) {
-      giveInterfaces(random, cluster);
-    }
-    if (trial % 11 < 4) {
-      giveCrowds(random, cluster);
-    }
-    for (LinkOverride& link : cluster.links) {
-      link.readNsPerByte = trial % 4 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
-      link.sendNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
-      link.queues = trial % 3 != 0 || random() % 2 == 0;
-    }
+    Cluster cluster = variedCluster(trial, options.devices, random);
     PlacementProblem problem = makeProblem(graph, cluster);
     auto start = placeRandom(problem, static_cast<uint64_t>(trial));
     REQUIRE(start.ok());
