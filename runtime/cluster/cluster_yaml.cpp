@@ -2,7 +2,6 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <sstream>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
@@ -68,6 +69,16 @@ std::vector<DeviceReport> fromWire(const control::PrepareReply& reply) {
                        textsOf(wire.notes()), textsOf(wire.refusals())});
   }
   return reports;
+}
+
+Millis transferTimeout(Millis base, uint64_t bytes) {
+  return base + Millis(static_cast<int64_t>(bytes / kMinTransferBytesPerMs));
+}
+
+bool isTlsRefusal(const absl::Status& status) {
+  return absl::StrContains(status.message(), "CERTIFICATE_VERIFY_FAILED") ||
+         absl::StrContains(status.message(), "SSL_ERROR_SSL") ||
+         absl::StrContains(status.message(), "Peer name");
 }
 
 }  // namespace graphrun::runtime

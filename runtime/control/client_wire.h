@@ -4,8 +4,10 @@
 
 #include <grpcpp/support/channel_arguments.h>
 
+#include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "runtime/control/control.pb.h"
 #include "runtime/control/worker_client.h"
 
@@ -13,6 +15,12 @@ namespace graphrun::runtime {
 
 /// Returns the limits and times of a connection to a worker.
 grpc::ChannelArguments channelArguments();
+
+/// Returns the time for a transfer over the slowest link that we wait for.
+Millis transferTimeout(Millis base, uint64_t bytes);
+
+/// Returns whether an error is a failure of TLS that no waiting heals.
+bool isTlsRefusal(const absl::Status& status);
 
 /// Returns what a worker says of itself, with its words within bounds.
 JoinedWorker fromWire(const control::JoinReply& reply);

@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -38,18 +37,6 @@ constexpr Millis kJoinAttempt{5'000};
 constexpr Millis kJoinPause{100};
 constexpr int64_t kProgressNanos = 3'000'000'000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
-
-/// Time for a transfer over the slowest link that we wait for.
-Millis transferTimeout(Millis base, uint64_t bytes) {
-  return base + Millis(static_cast<int64_t>(bytes / kMinTransferBytesPerMs));
-}
-
-/// True for failures of TLS that no waiting heals.
-bool isTlsRefusal(const absl::Status& status) {
-  return absl::StrContains(status.message(), "CERTIFICATE_VERIFY_FAILED") ||
-         absl::StrContains(status.message(), "SSL_ERROR_SSL") ||
-         absl::StrContains(status.message(), "Peer name");
-}
 
 class GrpcClient final : public WorkerClient {
  public:

@@ -1,12 +1,10 @@
 #include "runtime/session/profile_recorder.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "devices/device.h"
 #include "runtime/base/cgroup.h"

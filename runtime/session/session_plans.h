@@ -3,7 +3,6 @@
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_PLANS_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -1,6 +1,5 @@
 // Edges: opening and closing them, and what goes over them in steps.
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
