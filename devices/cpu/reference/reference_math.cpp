@@ -116,7 +116,11 @@ KernelOr createReduce(const Step& step) {
         step, std::move(plan));                                                       \
   }
 #include "devices/functions/reductions.def"
-  return invalidStep(step, absl::StrCat("kind is \"", kind, "\", which has no kernel"));
+#define GR_REDUCTION(Kind, name, rule, flops, nothing, onnx, axesInput, Combine, end) " " #name
+  constexpr absl::string_view kKinds =
+#include "devices/functions/reductions.def"
+      ;
+  return invalidStep(step, absl::StrCat("kind is \"", kind, "\", expected one of", kKinds));
 }
 
 /// A batch of products: dims M x K x N, strides of both operands, offsets of each batch's matrices.
