@@ -41,8 +41,8 @@ ClientLoad::ClientLoad(const Cluster& cluster, const CoreTable& cores)
   for (const auto& [core, devices] : named) {
     // All that have it meet at one core of the table, or it would not be left out of that.
     for (int of : cores.of(devices.front())) {
-      absl::Span<const int> meeting = cores.devices(of);
-      if (std::includes(meeting.begin(), meeting.end(), devices.begin(), devices.end())) {
+      absl::Span<const int> sharing = cores.devices(of);
+      if (std::includes(sharing.begin(), sharing.end(), devices.begin(), devices.end())) {
         ++width_[static_cast<size_t>(of)];
         break;
       }
