@@ -29,9 +29,9 @@ void forWorks(const CostGraph& graph, const Visit& visit) {
     }
   }
   for (const SharedWork& work : graph.shared) {
-    bool mayMeet = std::any_of(work.nodes.begin(), work.nodes.end(),
-                               [&](int n) { return graph.node(n).meeting >= 0; });
-    if (!work.onlyApart && !mayMeet) {
+    bool mayUseLibrary = std::any_of(work.nodes.begin(), work.nodes.end(),
+                                     [&](int n) { return graph.node(n).collective >= 0; });
+    if (!work.onlyApart && !mayUseLibrary) {
       visit(absl::MakeConstSpan(work.nodes));
     }
   }

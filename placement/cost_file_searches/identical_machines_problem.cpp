@@ -19,7 +19,7 @@ bool isAlike(const PlacementProblem& problem, int node) {
 bool isClassical(const PlacementProblem& problem) {
   const std::vector<Device>& devices = problem.cluster().devices;
   return problem.objective == Objective::kLatency && !problem.contiguous &&
-         problem.graph().shared.empty() && problem.graph().meetings.empty() &&
+         problem.graph().shared.empty() && problem.graph().collectives.empty() &&
          !problem.simulator.cores().isShared() &&
          std::all_of(devices.begin(), devices.end(),
                      [](const Device& device) { return device.lanes == 1 && !device.oneCall; });

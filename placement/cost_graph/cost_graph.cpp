@@ -30,7 +30,7 @@ class CostGraphChecker {
       link();
       share();
       shareWeights();
-      meet();
+      setCollectives();
       order();
     }
     return problems_.empty() ? absl::OkStatus()
@@ -51,7 +51,7 @@ class CostGraphChecker {
   void link();
   void share();
   void shareWeights();
-  void meet();
+  void setCollectives();
   void checkAlike(const CostNode& node, const CostNode& other);
   void order();
   void reportCycle(const ReadyNodes& nodes);
@@ -112,7 +112,7 @@ void CostGraphChecker::link() {
     node.inputs.clear();
     node.outputs.clear();
     node.sharedWeights.clear();
-    node.shared = node.meeting = node.member = -1;
+    node.shared = node.collective = node.member = -1;
   }
   for (int t = 0; t < graph_.tensorCount(); ++t) {
     CostTensor& tensor = graph_.tensors[static_cast<size_t>(t)];
@@ -177,12 +177,12 @@ void CostGraphChecker::shareWeights() {
   }
 }
 
-void CostGraphChecker::meet() {
-  for (size_t m = 0; m < graph_.meetings.size(); ++m) {
-    const std::vector<MeetingMember>& members = graph_.meetings[m].members;
+void CostGraphChecker::setCollectives() {
+  for (size_t m = 0; m < graph_.collectives.size(); ++m) {
+    const std::vector<CollectiveMember>& members = graph_.collectives[m].members;
     for (size_t i = 0; i < members.size(); ++i) {
       for (int n : members[i].nodes) {
-        graph_.nodes[static_cast<size_t>(n)].meeting = static_cast<int>(m);
+        graph_.nodes[static_cast<size_t>(n)].collective = static_cast<int>(m);
         graph_.nodes[static_cast<size_t>(n)].member = static_cast<int>(i);
       }
     }

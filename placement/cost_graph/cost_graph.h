@@ -46,8 +46,8 @@ struct CostNode {
 
   // Filled by CostGraph::finish.
   int shared = -1;                 // index into CostGraph::shared; -1: the work is its own
-  int meeting = -1;                // index into CostGraph::meetings; -1: a step of none
-  int member = -1;                 // of that meeting
+  int collective = -1;             // index into CostGraph::collectives; -1: a step of none
+  int member = -1;                 // of that collective
   std::vector<int> sharedWeights;  // indices into CostGraph::sharedWeights
   // Tensor ids, each once, ascending.
   std::vector<int> inputs;
@@ -55,7 +55,7 @@ struct CostNode {
 
   /// Returns whether it takes its time wherever it is: no other node may do its work, nor a
   /// library.
-  bool isOwn() const { return shared < 0 && meeting < 0; }
+  bool isOwn() const { return shared < 0 && collective < 0; }
   bool supports(int device) const { return timeNs[static_cast<size_t>(device)] != kUnsupported; }
   /// The reason given for `device`, "not supported" without one.
   std::string whyUnsupported(int device) const;
@@ -98,7 +98,7 @@ struct SharedWeights {
 };
 
 /// A member of a collective.
-struct MeetingMember {
+struct CollectiveMember {
   std::vector<int> nodes;  // its steps, in their order; the last one makes its result
   int operand = -1;        // the tensor that it brings; -1: a constant
 };
@@ -107,8 +107,8 @@ struct MeetingMember {
 /// all members are on such, not all on one, and the steps of each on one device. The library then
 /// does what the steps would: nothing is sent for them, and each device takes part once, in the
 /// last step of its first member.
-struct Meeting {
-  std::vector<MeetingMember> members;
+struct CollectiveGroup {
+  std::vector<CollectiveMember> members;
   int64_t bytes = 0;  // of the larger of what a device brings and has of it
   int rounds = 1;     // of the ring that each byte goes round: 2 to combine and hand out
   /// Only if the members of each device follow each other, as many on each.
@@ -143,7 +143,7 @@ struct CostGraph {
   std::vector<std::vector<int>> colocation;  // nodes of a group share a device
   std::vector<SharedWork> shared;
   std::vector<SharedWeights> sharedWeights;
-  std::vector<Meeting> meetings;
+  std::vector<CollectiveGroup> collectives;
   std::vector<NodePin> pins;
   std::vector<NodeForbid> forbids;  // filled by applyPinRules; `nodes` has them as not supported
 

@@ -68,10 +68,11 @@ class Explainer {
       return "given";
     }
     CostSource source = node.sources[device];
-    const Meetings& meetings = problem_.simulator.meetings();
+    const CollectiveGroups& collectives = problem_.simulator.collectives();
     const PlacedBy placed{placement_};
-    if (node.meeting >= 0 && meetings.isHeld(node.meeting, placed)) {
-      bool isKnown = meetings.isMeasured(node.meeting, meetings.devicesOf(node.meeting, placed));
+    if (node.collective >= 0 && collectives.isHeld(node.collective, placed)) {
+      bool isKnown =
+          collectives.isMeasured(node.collective, collectives.devicesOf(node.collective, placed));
       source = isKnown ? CostSource::kMeasured : CostSource::kEstimated;
     }
     int64_t& sum = source == CostSource::kMeasured       ? out_.measuredNs

@@ -55,8 +55,8 @@ absl::StatusOr<CostFile> readCostFile(absl::string_view text, absl::string_view 
                                       const CostFileOptions& options);
 
 /// The problem in GraphRun's own format; reading it back gives the same problem, but for what
-/// libraries carry out (Meeting): it has the steps of that alone. FailedPrecondition where two
-/// workers are joined by links of several kinds, which the format cannot tell.
+/// libraries carry out (CollectiveGroup): it has the steps of that alone. FailedPrecondition where
+/// two workers are joined by links of several kinds, which the format cannot tell.
 absl::StatusOr<std::string> writeCostFile(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement

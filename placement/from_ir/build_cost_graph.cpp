@@ -247,7 +247,7 @@ class Builder {
     std::vector<int> cut;
     std::map<unsigned, std::vector<int>> together;  // by member
     std::map<bool, SharedWork> shared;              // by whether the steps join
-    Meeting meeting = meetingOf(op);
+    CollectiveGroup collective = collectiveOf(op);
     for (const passes::CollectiveStep& step : passes::stepsOf(op)) {
       CostNode node;
       node.name = uniqueName(name + step.suffix);
@@ -258,7 +258,7 @@ class Builder {
       int id = add(std::move(node), op, StepExample(op, step).ops());
       read(id, inputs);
       together[step.member].push_back(id);
-      MeetingMember& member = meeting.members[step.member];
+      CollectiveMember& member = collective.members[step.member];
       member.nodes.push_back(id);
       member.operand = step.joins ? member.operand : ownOperand(op, step);
       if (!step.isOwn) {
@@ -275,14 +275,14 @@ class Builder {
     for (auto& [joins, work] : shared) {
       result_.graph.shared.push_back(std::move(work));
     }
-    if (mayMeet() && passes::isCarried(op)) {
-      addMeeting(op, std::move(meeting));
+    if (mayUseLibrary() && passes::isCarried(op)) {
+      addCollective(op, std::move(collective));
     }
     return absl::OkStatus();
   }
 
   /// Returns whether two devices have one library.
-  bool mayMeet() const {
+  bool mayUseLibrary() const {
     std::set<std::string> libraries;
     for (const Device& device : cluster_.devices) {
       if (!device.library.empty() && !libraries.insert(device.library).second) {
@@ -302,25 +302,25 @@ class Builder {
     return whole == tensors_.end() ? -1 : whole->second;
   }
 
-  static Meeting meetingOf(mlir::Operation* op) {
+  static CollectiveGroup collectiveOf(mlir::Operation* op) {
     const auto count = static_cast<int64_t>(op->getNumOperands());
-    Meeting meeting;
-    meeting.members.resize(op->getNumOperands());
-    meeting.bytes =
+    CollectiveGroup collective;
+    collective.members.resize(op->getNumOperands());
+    collective.bytes =
         ir::byteSize(op->getOperand(0).getType()) * (llvm::isa<ir::AllGatherOp>(op) ? count : 1);
-    meeting.rounds = llvm::isa<ir::AllReduceOp>(op) ? 2 : 1;
-    meeting.ordered = !llvm::isa<ir::AllReduceOp>(op);
-    return meeting;
+    collective.rounds = llvm::isa<ir::AllReduceOp>(op) ? 2 : 1;
+    collective.ordered = !llvm::isa<ir::AllReduceOp>(op);
+    return collective;
   }
 
   /// With what was measured of it by so many devices, or of others of its family.
-  void addMeeting(mlir::Operation* op, Meeting meeting) {
+  void addCollective(mlir::Operation* op, CollectiveGroup collective) {
     const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
     OpWork work;
-    work.bytesRead = meeting.bytes;
-    for (size_t count = 2; count <= meeting.members.size(); ++count) {
-      const OpKey ofSoMany = meetingKey(key, count);
-      std::vector<int64_t>& known = meeting.measuredNs.emplace_back(cluster_.devices.size(), -1);
+    work.bytesRead = collective.bytes;
+    for (size_t count = 2; count <= collective.members.size(); ++count) {
+      const OpKey ofSoMany = collectiveKey(key, count);
+      std::vector<int64_t>& known = collective.measuredNs.emplace_back(cluster_.devices.size(), -1);
       for (size_t d = 0; d < devices_.measured.size(); ++d) {
         if (devices_.measured[d] == nullptr || cluster_.devices[d].library.empty()) {
           continue;
@@ -330,8 +330,8 @@ class Builder {
         known[d] = estimate.source == CostSource::kEstimated ? -1 : estimate.ns;
       }
     }
-    result_.graph.meetings.push_back(std::move(meeting));
-    result_.meetingKeys.push_back(key);
+    result_.graph.collectives.push_back(std::move(collective));
+    result_.collectiveKeys.push_back(key);
   }
 
   int addPart(mlir::Operation* op, unsigned member, int producer, std::string name) {
@@ -464,7 +464,7 @@ class Builder {
 
 }  // namespace
 
-OpKey meetingKey(const OpKey& collective, size_t devices) {
+OpKey collectiveKey(const OpKey& collective, size_t devices) {
   return {combined(collective.signature, devices), combined(collective.family, devices)};
 }
 

@@ -34,14 +34,15 @@ struct OpKey {
 };
 
 /// The keys of what so many devices measure of a collective that they carry out together.
-OpKey meetingKey(const OpKey& collective, size_t devices);
+OpKey collectiveKey(const OpKey& collective, size_t devices);
 
 /// A cost graph and the operations that its nodes stand for.
 struct GraphOfOps {
   CostGraph graph;                    // finished
   std::vector<mlir::Operation*> ops;  // by node; a collective for each of its steps, in their order
   std::vector<OpKey> keys;            // by node
-  std::vector<OpKey> meetingKeys;     // by meeting of the graph: the collective's; see meetingKey
+  std::vector<OpKey>
+      collectiveKeys;  // by collective of the graph: the collective's; see collectiveKey
   /// By node: its constants as the model has them, without what faster layouts take more.
   std::vector<int64_t> leastWeightBytes;
 

@@ -47,22 +47,22 @@ struct NodeCost {
   int64_t bytes = 0;
   int64_t ns = 0;
   bool isMeasured = false;
-  bool isMeeting = false;  // of several devices: once on each, called as the collective
+  bool isCollective = false;  // of several devices: once on each, called as the collective
 };
 
-NodeCost costOf(const placement::GraphOfOps& graph, const placement::Meetings& meetings,
+NodeCost costOf(const placement::GraphOfOps& graph, const placement::CollectiveGroups& collectives,
                 const placement::Placement& placement, int n) {
   const placement::CostNode& node = graph.graph.node(n);
   const placement::PlacedBy placed{placement};
-  if (node.meeting >= 0 && meetings.isHeld(node.meeting, placed)) {
-    auto meeting = static_cast<size_t>(node.meeting);
-    const std::vector<int> devices = meetings.devicesOf(node.meeting, placed);
-    return {meetings.isFirst(node.meeting, placed, n) ? node.members.front() : "",
-            placement::meetingKey(graph.meetingKeys[meeting], devices.size()),
+  if (node.collective >= 0 && collectives.isHeld(node.collective, placed)) {
+    auto collective = static_cast<size_t>(node.collective);
+    const std::vector<int> devices = collectives.devicesOf(node.collective, placed);
+    return {collectives.isFirst(node.collective, placed, n) ? node.members.front() : "",
+            placement::collectiveKey(graph.collectiveKeys[collective], devices.size()),
             0,
-            graph.graph.meetings[meeting].bytes,
-            meetings.ns(node.meeting, devices),
-            meetings.isMeasured(node.meeting, devices),
+            graph.graph.collectives[collective].bytes,
+            collectives.ns(node.collective, devices),
+            collectives.isMeasured(node.collective, devices),
             true};
   }
   auto device = static_cast<size_t>(placed.device(n));
@@ -78,7 +78,7 @@ NodeCost costOf(const placement::GraphOfOps& graph, const placement::Meetings& m
 }  // namespace
 
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
-    const placement::GraphOfOps& graph, const placement::Meetings& meetings,
+    const placement::GraphOfOps& graph, const placement::CollectiveGroups& collectives,
     const placement::Cluster& cluster, const placement::Placement& placement, int device,
     const std::set<std::string>& labels, flatbuffers::FlatBufferBuilder& builder) {
   std::vector<std::pair<int, NodeCost>> nodes;
@@ -86,7 +86,7 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) != device) {
       continue;
     }
-    NodeCost cost = costOf(graph, meetings, placement, n);
+    NodeCost cost = costOf(graph, collectives, placement, n);
     // A node that the device does otherwise, or as part of another node, would seem to take no
     // time.
     if (!cost.label.empty() && labels.contains(cost.label)) {
@@ -111,7 +111,7 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
                                              cost.key.family, static_cast<uint64_t>(cost.flops),
                                              static_cast<uint64_t>(cost.bytes),
                                              static_cast<uint64_t>(cost.ns), cost.isMeasured,
-                                             cost.isMeeting || inner.isInner(n), threads));
+                                             cost.isCollective || inner.isInner(n), threads));
   }
   return written;
 }

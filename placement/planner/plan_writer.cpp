@@ -130,7 +130,7 @@ class PlanWriter {
           busyNs += isHere ? static_cast<uint64_t>(use.busyNs) : 0;
           peakBytes += isHere ? static_cast<uint64_t>(use.peakBytes) : 0;
         }
-        nodes = writeNodes(parts_.graph, parts_.simulator.meetings(), parts_.cluster,
+        nodes = writeNodes(parts_.graph, parts_.simulator.collectives(), parts_.cluster,
                            parts_.result.placement, *id, labelsOf(function), builder_);
       } else {
         peakBytes = slotBytes(device);

@@ -35,7 +35,7 @@ absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
           absl::StrCat("placement: nodes share weights, so ", device.name,
                        " must run one node at a time; got all in one call"));
     }
-    if (!(graph.shared.empty() && graph.meetings.empty()) &&
+    if (!(graph.shared.empty() && graph.collectives.empty()) &&
         (device.oneCall || device.lanes != 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "placement: nodes share work, so ", device.name, " must run one node at a time; got ",

@@ -70,7 +70,7 @@ class Tier {
     }
     int64_t there = head_[at(tensor.producer)] + link_.transferNs(tensor.bytes);
     for (const Use& use : flat_.uses(t)) {
-      bool isLate = graph_.node(use.node).meeting < 0 && there + tail_[at(use.node)] > horizon_;
+      bool isLate = graph_.node(use.node).collective < 0 && there + tail_[at(use.node)] > horizon_;
       if (isLate && !joiner_.join(unitOf(use.node), unitOf(tensor.producer))) {
         return false;
       }

@@ -11,7 +11,7 @@ Schedule::Schedule(const Simulator& simulator, const Placement& placement)
     : simulator_(&simulator),
       graph_(&simulator.graph()),
       flat_(&simulator.flat()),
-      meetings_(&simulator.meetings()),
+      collectives_(&simulator.collectives()),
       cores_(simulator),
       order_(placement),
       lines_(simulator),
@@ -136,8 +136,8 @@ void Schedule::setDevice(int node, int to) {
   if (readsTakeTime()) {
     touchFellows(node);
   }
-  // Whether its meeting is held may have changed with it.
-  forMeeting(node, [&](int other) {
+  // Whether its collective is held may have changed with it.
+  forCollective(node, [&](int other) {
     auto input = static_cast<int>(flat_->firstEdge(other));
     for (int tensor : flat_->inputs(other)) {
       receive(tensor, {other, input++});
@@ -206,7 +206,7 @@ void Schedule::setRank(int node, int to) {
     return;
   }
   readers_.moved.push_back(node);
-  touchMeetingsAfter(node);
+  touchCollectivesAfter(node);
   order_.move(node, to);
   touchAgain(std::min(from, to), std::max(from, to));
   int on = device(node);

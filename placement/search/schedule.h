@@ -175,27 +175,28 @@ class Schedule {
   int homeOf(int tensor) const { return costs().home(tensor); }
   /// Returns whether a node has a tensor only when it has been sent.
   bool travels(int tensor, int node) const { return costs().isSent(tensor, node); }
-  /// Calls `visit` with all nodes of a node's meeting.
+  /// Calls `visit` with all nodes of a node's collective.
   template <typename Visit>
-  void forMeeting(int node, const Visit& visit) const {
-    int meeting = meetings_->empty() ? kNone : graph_->node(node).meeting;
+  void forCollective(int node, const Visit& visit) const {
+    int collective = collectives_->empty() ? kNone : graph_->node(node).collective;
     for (size_t i = 0;
-         meeting >= 0 && i < graph_->meetings[static_cast<size_t>(meeting)].members.size(); ++i) {
-      for (int other : graph_->meetings[static_cast<size_t>(meeting)].members[i].nodes) {
+         collective >= 0 && i < graph_->collectives[static_cast<size_t>(collective)].members.size();
+         ++i) {
+      for (int other : graph_->collectives[static_cast<size_t>(collective)].members[i].nodes) {
         visit(other);
       }
     }
   }
   /// Calls `visit` with what a node that meets others waits for on each core of theirs: the last
-  /// there before the meeting.
+  /// there before the collective.
   template <typename Visit>
   void forArrivals(int node, const Visit& visit) const {
-    if (!meetings_->meets(*this, node)) {
+    if (!collectives_->isEntry(*this, node)) {
       return;
     }
-    const int meeting = graph_->node(node).meeting;
-    const int first = meetings_->firstStep(meeting, *this);
-    for (int device : meetings_->devicesOf(meeting, *this)) {
+    const int collective = graph_->node(node).collective;
+    const int first = collectives_->firstStep(collective, *this);
+    for (int device : collectives_->devicesOf(collective, *this)) {
       for (int core : cores_.of(device)) {
         int last = nodeBefore(first, core);
         last = last == first ? turnOn(first, core).before : last;
@@ -205,11 +206,11 @@ class Schedule {
       }
     }
   }
-  /// Calls `visit` with the nodes of all meetings that may wait for a node: their first step is
+  /// Calls `visit` with the nodes of all collectives that may wait for a node: their first step is
   /// between it and the next one on a core.
   template <typename Visit>
-  void forMeetingsAfter(int node, const Visit& visit) const {
-    if (meetings_->empty()) {
+  void forCollectivesAfter(int node, const Visit& visit) const {
+    if (collectives_->empty()) {
       return;
     }
     int end = rank(node);
@@ -217,9 +218,9 @@ class Schedule {
       end = turn.after == kNone ? end : std::max(end, rank(turn.after));
     });
     for (int r = rank(node) + 1; r <= end; ++r) {
-      const int meeting = graph_->node(nodeAt(r)).meeting;
-      if (meeting >= 0 && meetings_->firstStep(meeting, *this) == nodeAt(r)) {
-        forMeeting(nodeAt(r), visit);
+      const int collective = graph_->node(nodeAt(r)).collective;
+      if (collective >= 0 && collectives_->firstStep(collective, *this) == nodeAt(r)) {
+        forCollective(nodeAt(r), visit);
       }
     }
   }
@@ -312,7 +313,7 @@ class Schedule {
   bool readsTakeTime() const { return simulator_->links().readsTakeTime(); }
   void touchSender(int tensor);
   void touchFellows(int node);
-  void touchMeetingsAfter(int node);
+  void touchCollectivesAfter(int node);
   void touchSending(int sending);
   void touchAgain(int firstRank, int lastRank);
   void followNode(int64_t was, int64_t is, int node);
@@ -346,7 +347,7 @@ class Schedule {
   const Simulator* simulator_;
   const CostGraph* graph_;
   const FlatGraph* flat_;
-  const Meetings* meetings_;
+  const CollectiveGroups* collectives_;
   CorePlaces cores_;
 
   UndoableVector<Node> nodes_;

@@ -35,7 +35,7 @@ int Schedule::nodeBefore(int node, int core) const {
 }
 
 void Schedule::leaveDevice(int node) {
-  touchMeetingsAfter(node);
+  touchCollectivesAfter(node);
   beside_.countBusy(device(node), nodes_[node].start - nodes_[node].finish);
   for (int core : coresOf(node)) {
     Turn left = turnOn(node, core);
@@ -55,7 +55,7 @@ void Schedule::joinDevice(int node, int device) {
   for (int core : cores_.of(device)) {
     joinCore(node, core);
   }
-  touchMeetingsAfter(node);
+  touchCollectivesAfter(node);
 }
 
 void Schedule::joinCore(int node, int core) {

@@ -37,8 +37,8 @@ void Schedule::shift(int64_t delay, int cut) {
   }
   touchReaders(cut);
   touchFirsts(cut);
-  for (int r = cut; !meetings_->empty() && r < nodeCount(); ++r) {
-    if (graph_->node(nodeAt(r)).meeting >= 0) {
+  for (int r = cut; !collectives_->empty() && r < nodeCount(); ++r) {
+    if (graph_->node(nodeAt(r)).collective >= 0) {
       touchNode(nodeAt(r));
     }
   }

@@ -39,13 +39,13 @@ void Schedule::touchSharers(int node) {
       touchNode(other);
     }
   }
-  forMeeting(node, [&](int other) { touchNode(other); });
+  forCollective(node, [&](int other) { touchNode(other); });
 }
 
-/// Marks the nodes that wait for a device to come to a meeting: they may wait for another node of
-/// it now.
-void Schedule::touchMeetingsAfter(int node) {
-  forMeetingsAfter(node, [&](int other) { touchNode(other); });
+/// Marks the nodes that wait for a device to come to a collective: they may wait for another node
+/// of it now.
+void Schedule::touchCollectivesAfter(int node) {
+  forCollectivesAfter(node, [&](int other) { touchNode(other); });
 }
 
 /// Marks the producer of the tensor: it has another device to send it to now, or one less.
@@ -121,7 +121,7 @@ void Schedule::settleNode(int node) {
       followNode(was + delay, finish + delay, turn.after);
     }
   });
-  touchMeetingsAfter(node);
+  touchCollectivesAfter(node);
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {

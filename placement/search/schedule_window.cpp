@@ -69,7 +69,7 @@ int64_t Schedule::tailOfNode(int node) const {
     bool isWaitedFor = turn.after != kNone;
     longest = std::max(longest, isWaitedFor ? tails_.nodes[static_cast<size_t>(turn.after)] : 0);
   });
-  forMeetingsAfter(node, [&](int other) {
+  forCollectivesAfter(node, [&](int other) {
     forArrivals(other, [&](int last) {
       longest = std::max(longest, last == node ? tails_.nodes[static_cast<size_t>(other)] : 0);
     });
@@ -120,7 +120,7 @@ void Schedule::findReaders() {
     });
   }
   for (int r = window_.first; r < window_.last; ++r) {
-    forMeetingsAfter(nodeAt(r), [&](int other) {
+    forCollectivesAfter(nodeAt(r), [&](int other) {
       if (rank(other) >= window_.last) {
         window_.readers.push_back(other);
       }

@@ -10,7 +10,7 @@ class Walker {
   Walker(const Simulator& simulator, const Placement& placement, const Simulation& simulation)
       : graph_(simulator.graph()),
         cores_(simulator.cores()),
-        meetings_(simulator.meetings()),
+        collectives_(simulator.collectives()),
         placement_(placement),
         simulation_(simulation) {
     if (cores_.isShared()) {
@@ -45,16 +45,16 @@ class Walker {
     }
   }
 
-  /// Returns the last node that a device of a node's meeting ran before it came to that; -1 where
-  /// it meets nobody.
-  int lastToMeet(int node) const {
+  /// Returns the last node that a device of a node's collective ran before it came to that; -1
+  /// where it meets nobody.
+  int lastBefore(int node) const {
     const PlacedBy placed{placement_};
-    if (!meetings_.meets(placed, node)) {
+    if (!collectives_.isEntry(placed, node)) {
       return -1;
     }
-    const int meeting = graph_.node(node).meeting;
-    const std::vector<int> devices = meetings_.devicesOf(meeting, placed);
-    const int begin = placed.rank(meetings_.firstStep(meeting, placed));
+    const int collective = graph_.node(node).collective;
+    const std::vector<int> devices = collectives_.devicesOf(collective, placed);
+    const int begin = placed.rank(collectives_.firstStep(collective, placed));
     int last = -1;
     for (int n = 0; n < graph_.nodeCount(); ++n) {
       bool isBefore =
@@ -66,7 +66,7 @@ class Walker {
 
   void addWait(int node, int64_t start, int64_t finish) {
     int behind = before_.empty() ? -1 : before_[static_cast<size_t>(node)];
-    if (int last = lastToMeet(node); last >= 0) {
+    if (int last = lastBefore(node); last >= 0) {
       behind = behind < 0 || finishOf(last) > finishOf(behind) ? last : behind;
     }
     bool isOther = behind >= 0 && deviceOf(behind) != deviceOf(node);
@@ -106,7 +106,7 @@ class Walker {
     add(PathKind::kCompute, n, time.start, time.finish);
     int64_t latest = -1;
     for (int t : graph_.node(n).inputs) {
-      bool isSpared = meetings_.isSpared(t, n, PlacedBy{placement_});
+      bool isSpared = collectives_.isSpared(t, n, PlacedBy{placement_});
       const Transfer* transfer = isSpared ? nullptr : simulation_.transfer(t, device);
       int producer = graph_.tensor(t).producer;
       int64_t arrival = transfer != nullptr ? transfer->finish
@@ -138,7 +138,7 @@ class Walker {
 
   const CostGraph& graph_;
   const CoreTable& cores_;
-  const Meetings& meetings_;
+  const CollectiveGroups& collectives_;
   const Placement& placement_;
   const Simulation& simulation_;
   std::vector<int> before_;  // by node; empty if no devices share cores

@@ -205,12 +205,12 @@ class DeviceMemory {
 /// Adds the memory that the library takes on the devices that meet: once for each group of them.
 void addCommunicators(const Simulator& simulator, const Placement& placement,
                       Simulation& simulation) {
-  const Meetings& meetings = simulator.meetings();
+  const CollectiveGroups& collectives = simulator.collectives();
   const PlacedBy placed{placement};
   std::set<std::vector<int>> groups;
-  for (int m = 0; m < static_cast<int>(simulator.graph().meetings.size()); ++m) {
-    if (meetings.isHeld(m, placed)) {
-      groups.insert(meetings.devicesOf(m, placed));
+  for (int m = 0; m < static_cast<int>(simulator.graph().collectives.size()); ++m) {
+    if (collectives.isHeld(m, placed)) {
+      groups.insert(collectives.devicesOf(m, placed));
     }
   }
   for (const std::vector<int>& group : groups) {

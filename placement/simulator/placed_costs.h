@@ -9,7 +9,7 @@
 #include "placement/cluster/link_table.h"
 #include "placement/cost_graph/cost_graph.h"
 #include "placement/cost_graph/flat_graph.h"
-#include "placement/simulator/meetings.h"
+#include "placement/simulator/collective_groups.h"
 #include "placement/simulator/simulator.h"
 
 namespace graphrun::placement {
@@ -23,16 +23,16 @@ class PlacedCosts {
       : graph_(simulator.graph()),
         flat_(simulator.flat()),
         links_(simulator.links()),
-        meetings_(simulator.meetings()),
+        collectives_(simulator.collectives()),
         placed_(placed) {}
 
-  /// ns of a node: of a meeting that is held the last step of the first member on each device takes
-  /// it all; else its own time with what it reads and sends.
+  /// ns of a node: of a collective that is held the last step of the first member on each device
+  /// takes it all; else its own time with what it reads and sends.
   int64_t nodeNs(int node) const {
-    int meeting = meetings_.empty() ? -1 : graph_.node(node).meeting;
-    if (meeting >= 0 && meetings_.isHeld(meeting, placed_)) {
-      return meetings_.isFirst(meeting, placed_, node)
-                 ? meetings_.ns(meeting, meetings_.devicesOf(meeting, placed_))
+    int collective = collectives_.empty() ? -1 : graph_.node(node).collective;
+    if (collective >= 0 && collectives_.isHeld(collective, placed_)) {
+      return collectives_.isFirst(collective, placed_, node)
+                 ? collectives_.ns(collective, collectives_.devicesOf(collective, placed_))
                  : 0;
     }
     const int64_t alone = aloneNs(node);
@@ -47,7 +47,7 @@ class PlacedCosts {
   }
   /// Returns whether a node that reads a tensor has it only when it has been sent.
   bool isSent(int tensor, int node) const {
-    return home(tensor) != placed_.device(node) && !meetings_.isSpared(tensor, node, placed_);
+    return home(tensor) != placed_.device(node) && !collectives_.isSpared(tensor, node, placed_);
   }
 
   /// The node whose work a node has, and in whose memory its outputs are: of those that share work
@@ -130,7 +130,7 @@ class PlacedCosts {
   const CostGraph& graph_;
   const FlatGraph& flat_;
   const LinkTable& links_;
-  const Meetings& meetings_;
+  const CollectiveGroups& collectives_;
   const Placed& placed_;
 };
 

@@ -51,7 +51,7 @@ class Run {
       : simulator_(simulator),
         graph_(simulator.graph()),
         cores_(simulator.cores()),
-        meetings_(simulator.meetings()),
+        collectives_(simulator.collectives()),
         placement_(placement),
         placed_{placement},
         byDevice_(simulator.cluster().devices.size()),
@@ -82,7 +82,7 @@ class Run {
     for (size_t d = 0; d < byDevice_.size(); ++d) {
       toCome_[d] = ports_[d].arrivals;
     }
-    findMeeting();
+    findWaiting();
   }
 
   absl::StatusOr<Simulation> run() {
@@ -137,20 +137,20 @@ class Run {
     return core(cores_.isShared() ? cores_.of(static_cast<int>(device)).front()
                                   : static_cast<int>(device));
   }
-  /// Finds which nodes wait for what other devices do before they come to a meeting.
-  void findMeeting() {
-    meeting_.resize(meetings_.empty() ? 0 : graph_.nodes.size());
-    for (size_t n = 0; n < meeting_.size(); ++n) {
+  /// Finds which nodes wait for what other devices do before they come to a collective.
+  void findWaiting() {
+    waiting_.resize(collectives_.empty() ? 0 : graph_.nodes.size());
+    for (size_t n = 0; n < waiting_.size(); ++n) {
       const int node = static_cast<int>(n);
-      if (!meetings_.meets(placed_, node)) {
+      if (!collectives_.isEntry(placed_, node)) {
         continue;
       }
-      const int meeting = graph_.node(node).meeting;
-      const int first = meetings_.firstStep(meeting, placed_);
-      for (int device : meetings_.devicesOf(meeting, placed_)) {
+      const int collective = graph_.node(node).collective;
+      const int first = collectives_.firstStep(collective, placed_);
+      for (int device : collectives_.devicesOf(collective, placed_)) {
         for (int id : cores_.of(device)) {
           if (int last = lastBefore(first, id); last >= 0) {
-            meeting_[static_cast<size_t>(last)].push_back(node);
+            waiting_[static_cast<size_t>(last)].push_back(node);
             ++missing_[n];
           }
         }
@@ -223,11 +223,11 @@ class Run {
   /// Hands the tensor to those elsewhere that need not have it; the others begin at what it
   /// returns.
   size_t deliverSpared(int t, int home, size_t begin, int64_t now) {
-    if (meetings_.empty()) {
+    if (collectives_.empty()) {
       return begin;
     }
     auto isSpared = [&](int node) {
-      return deviceOf(node) != home && meetings_.isSpared(t, node, placed_);
+      return deviceOf(node) != home && collectives_.isSpared(t, node, placed_);
     };
     auto others = std::stable_partition(receivers_.begin() + static_cast<std::ptrdiff_t>(begin),
                                         receivers_.end(), isSpared);
@@ -350,8 +350,8 @@ class Run {
     }
     forCores(node, [&](int id) { --core(id).running; });
     publishOutputs(node, now);
-    for (size_t i = 0; !meeting_.empty() && i < meeting_[static_cast<size_t>(node)].size(); ++i) {
-      arrive(meeting_[static_cast<size_t>(node)][i], now);
+    for (size_t i = 0; !waiting_.empty() && i < waiting_[static_cast<size_t>(node)].size(); ++i) {
+      arrive(waiting_[static_cast<size_t>(node)][i], now);
     }
     forCores(node, [&](int id) { startNext(core(id), now); });
   }
@@ -401,7 +401,7 @@ class Run {
   const Simulator& simulator_;
   const CostGraph& graph_;
   const CoreTable& cores_;
-  const Meetings& meetings_;
+  const CollectiveGroups& collectives_;
   const Placement& placement_;
   PlacedBy placed_;
   std::vector<std::vector<int>> byDevice_;
@@ -409,9 +409,9 @@ class Run {
   std::vector<Core> onCore_;
   std::vector<PortUse> ports_;
   std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
-  std::vector<int> missing_;  // by node: inputs not there yet, and devices not at its meeting
+  std::vector<int> missing_;  // by node: inputs not there yet, and devices not at its collective
   std::vector<std::vector<int>>
-      meeting_;  // by node: who waits for it to meet; empty if nobody meets
+      waiting_;  // by node: who waits for it to meet; empty if nobody meets
   std::vector<int64_t> linkFree_;
   std::vector<int64_t> sideFree_;
   std::vector<int64_t> sideBusy_;
@@ -441,7 +441,7 @@ Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOp
       links_(cluster),
       flat_(graph),
       cores_(cluster),
-      meetings_(graph, cluster, links_),
+      collectives_(graph, cluster, links_),
       starts_(cluster, links_),
       crowding_(cluster),
       client_(cluster, cores_) {}

@@ -13,8 +13,8 @@
 #include "placement/cost_graph/flat_graph.h"
 #include "placement/cost_graph/placement.h"
 #include "placement/simulator/client_load.h"
+#include "placement/simulator/collective_groups.h"
 #include "placement/simulator/core_table.h"
-#include "placement/simulator/meetings.h"
 #include "placement/simulator/step_start.h"
 
 namespace graphrun::placement {
@@ -117,9 +117,9 @@ struct Simulation {
 /// by. Outputs and workspace of a node live from its start; a tensor lives until its last consumer
 /// on the device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
 /// Of nodes that share work (SharedWork) the first on a device takes the time, and the tensors of
-/// all are one in memory. What a library carries out (Meeting) begins when all operands are made
-/// and all devices have come to it, and holds each of them as long: it is in line with what they
-/// compute.
+/// all are one in memory. What a library carries out (CollectiveGroup) begins when all operands are
+/// made and all devices have come to it, and holds each of them as long: it is in line with what
+/// they compute.
 ///
 /// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
 /// lane and are no calls. Immutable: safe to use from
@@ -139,7 +139,7 @@ class Simulator {
   const LinkTable& links() const { return links_; }
   const FlatGraph& flat() const { return flat_; }
   const CoreTable& cores() const { return cores_; }
-  const Meetings& meetings() const { return meetings_; }
+  const CollectiveGroups& collectives() const { return collectives_; }
   const StepStarts& starts() const { return starts_; }
   const Crowding& crowding() const { return crowding_; }
   const ClientLoad& client() const { return client_; }
@@ -157,7 +157,7 @@ class Simulator {
   LinkTable links_;
   FlatGraph flat_;
   CoreTable cores_;
-  Meetings meetings_;
+  CollectiveGroups collectives_;
   StepStarts starts_;
   Crowding crowding_;
   ClientLoad client_;

@@ -134,7 +134,7 @@ TEST_CASE("a large one is combined in parts, which come from where operands are 
   CHECK(costs.graph.graph.shared[0].onlyApart);
 }
 
-TEST_CASE("what a library may carry out is a meeting, with what was measured of it") {
+TEST_CASE("what a library may carry out is a collective, with what was measured of it") {
   const char* text = R"(
     func.func @f(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) {
       %a = gr.exp %x : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("a")
@@ -144,11 +144,11 @@ TEST_CASE("what a library may carry out is a meeting, with what was measured of 
       %2:2 = gr.all_gather %a, %y {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) loc("other")
       return
     })";
-  CHECK(Costs(text).graph.graph.meetings.empty());
+  CHECK(Costs(text).graph.graph.collectives.empty());
   Costs costs(text, "nccl");
   const CostGraph& graph = costs.graph.graph;
-  REQUIRE(graph.meetings.size() == 2);  // of blocks that lie one behind the other
-  const Meeting& sum = graph.meetings[0];
+  REQUIRE(graph.collectives.size() == 2);  // of blocks that lie one behind the other
+  const CollectiveGroup& sum = graph.collectives[0];
   CHECK((sum.bytes == 128 && sum.rounds == 2 && !sum.ordered));
   REQUIRE(sum.members.size() == 3);
   CHECK(sum.members[1].nodes == std::vector<int>{costs.ids["r/1"]});
@@ -156,11 +156,11 @@ TEST_CASE("what a library may carry out is a meeting, with what was measured of 
   CHECK(graph.tensor(sum.members[1].operand).producer == -1);
   CHECK(sum.members[2].operand == -1);
   CHECK(sum.measuredNs == std::vector<std::vector<int64_t>>{{-1, -1}, {-1, -1}});
-  CHECK((graph.meetings[1].bytes == 256 && graph.meetings[1].rounds == 1 &&
-         graph.meetings[1].ordered));
-  OpKey key = meetingKey(costs.graph.meetingKeys[0], 3);
+  CHECK((graph.collectives[1].bytes == 256 && graph.collectives[1].rounds == 1 &&
+         graph.collectives[1].ordered));
+  OpKey key = collectiveKey(costs.graph.collectiveKeys[0], 3);
   MeasuredCosts measured({{key.signature, key.family, 0, 128, 777, 0, 0}});
-  CHECK(Costs(text, "nccl", &measured).graph.graph.meetings[0].measuredNs ==
+  CHECK(Costs(text, "nccl", &measured).graph.graph.collectives[0].measuredNs ==
         std::vector<std::vector<int64_t>>{{-1, -1}, {777, -1}});
 }
 

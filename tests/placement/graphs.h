@@ -71,9 +71,9 @@ struct RandomOptions {
   int minNodes = 1;
   int maxNodes = 40;
   int devices = 3;
-  bool constraints = true;  // unsupported ops, pins and colocation
-  bool shares = false;      // up to three works that several nodes share
-  bool meets = false;       // up to three meetings, of any nodes that are in no other
+  bool constraints = true;   // unsupported ops, pins and colocation
+  bool shares = false;       // up to three works that several nodes share
+  bool collectives = false;  // up to three collectives, of any nodes that are in no other
 };
 
 /// Devices of up to three workers of one host, each with some of its four cores, or none of its
@@ -116,34 +116,34 @@ inline void shareSomething(std::mt19937& random, CostGraph& graph, std::vector<b
   }
 }
 
-inline void meetSomehow(std::mt19937& random, CostGraph& graph, std::vector<bool>& meets) {
-  Meeting meeting;
-  meeting.bytes = static_cast<int64_t>(random() % 800);
-  meeting.rounds = 1 + static_cast<int>(random() % 2);
-  meeting.ordered = random() % 3 == 0;
-  for (unsigned most = 2 + random() % 4; meeting.members.size() < most; --most) {
+inline void addRandomCollective(std::mt19937& random, CostGraph& graph, std::vector<bool>& meets) {
+  CollectiveGroup collective;
+  collective.bytes = static_cast<int64_t>(random() % 800);
+  collective.rounds = 1 + static_cast<int>(random() % 2);
+  collective.ordered = random() % 3 == 0;
+  for (unsigned most = 2 + random() % 4; collective.members.size() < most; --most) {
     auto n = static_cast<size_t>(random() % graph.nodes.size());
     if (!meets[n]) {
       meets[n] = true;
-      bool hasMore = !meeting.members.empty() && random() % 3 == 0;
+      bool hasMore = !collective.members.empty() && random() % 3 == 0;
       if (!hasMore) {
-        meeting.members.emplace_back();
+        collective.members.emplace_back();
       }
-      meeting.members.back().nodes.push_back(static_cast<int>(n));
+      collective.members.back().nodes.push_back(static_cast<int>(n));
       bool isConstant = random() % 4 == 0;
-      meeting.members.back().operand =
+      collective.members.back().operand =
           isConstant ? -1 : static_cast<int>(random() % graph.tensors.size());
     }
   }
-  for (size_t count = 2; random() % 2 == 0 && count <= meeting.members.size(); ++count) {
-    meeting.measuredNs.emplace_back(graph.nodes.front().timeNs.size(),
-                                    static_cast<int64_t>(random() % 300));
+  for (size_t count = 2; random() % 2 == 0 && count <= collective.members.size(); ++count) {
+    collective.measuredNs.emplace_back(graph.nodes.front().timeNs.size(),
+                                       static_cast<int64_t>(random() % 300));
   }
-  if (meeting.measuredNs.size() + 1 != meeting.members.size()) {
-    meeting.measuredNs.clear();
+  if (collective.measuredNs.size() + 1 != collective.members.size()) {
+    collective.measuredNs.clear();
   }
-  if (!meeting.members.empty()) {
-    graph.meetings.push_back(std::move(meeting));
+  if (!collective.members.empty()) {
+    graph.collectives.push_back(std::move(collective));
   }
 }
 
@@ -193,8 +193,9 @@ inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options)
     shareSomething(random, graph, shares);
   }
   std::vector<bool> meets(graph.nodes.size(), false);
-  for (unsigned meetings = options.meets ? random() % 4 : 0; meetings > 0; --meetings) {
-    meetSomehow(random, graph, meets);
+  for (unsigned collectives = options.collectives ? random() % 4 : 0; collectives > 0;
+       --collectives) {
+    addRandomCollective(random, graph, meets);
   }
   REQUIRE(graph.finish(options.devices).ok());
   return graph;

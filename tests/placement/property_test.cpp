@@ -64,8 +64,9 @@ int64_t timeIn(const Placement& placement, const CostGraph& graph, int node) {
 
 int countHeld(const PlacementProblem& problem, const Placement& placement) {
   int held = 0;
-  for (size_t m = 0; m < problem.graph().meetings.size(); ++m) {
-    held += problem.simulator.meetings().isHeld(static_cast<int>(m), PlacedBy{placement}) ? 1 : 0;
+  for (size_t m = 0; m < problem.graph().collectives.size(); ++m) {
+    held +=
+        problem.simulator.collectives().isHeld(static_cast<int>(m), PlacedBy{placement}) ? 1 : 0;
   }
   return held;
 }
@@ -83,9 +84,10 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
       good = good && (time.start >= deviceFree[static_cast<size_t>(other)] ||
                       !meet(problem.cluster(), device, other));
     }
-    const Meetings& meetings = problem.simulator.meetings();
+    const CollectiveGroups& collectives = problem.simulator.collectives();
     const PlacedBy placed{placement};
-    bool isHeld = graph.node(n).meeting >= 0 && meetings.isHeld(graph.node(n).meeting, placed);
+    bool isHeld =
+        graph.node(n).collective >= 0 && collectives.isHeld(graph.node(n).collective, placed);
     int64_t whole =
         isHeld ? PlacedCosts(problem.simulator, placed).nodeNs(n) : timeIn(placement, graph, n);
     good = good && time.finish - time.start == whole;
@@ -94,7 +96,7 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
       const Transfer* transfer = s.transfer(t, device);
       int producer = graph.tensor(t).producer;
       bool local = producer >= 0 && placement.device[static_cast<size_t>(producer)] == device;
-      local = local || meetings.isSpared(t, n, placed);
+      local = local || collectives.isSpared(t, n, placed);
       good =
           good && (local ? producer < 0 || time.start >= s.ops[static_cast<size_t>(producer)].finish
                          : transfer != nullptr && time.start >= transfer->finish);
@@ -147,18 +149,18 @@ void checkResult(const PlacementProblem& problem, const PlacementResult& result)
 TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto the best") {
   int beaten = 0;
   int sharing = 0;
-  int meeting = 0;
+  int collective = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     RandomOptions options;
     options.devices = 1 + static_cast<int>(seed % 4);
     options.shares = seed % 3 == 1;
-    options.meets = seed % 6 >= 4;
+    options.collectives = seed % 6 >= 4;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster =
         seed % 5 == 0 ? randomCoreCluster(random, options.devices) : simpleCluster(options.devices);
-    if (options.meets) {
+    if (options.collectives) {
       giveLibraries(random, cluster);
     }
     auto problem = PlacementProblem::create(graph, cluster);
@@ -183,12 +185,12 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
     }
     REQUIRE(sameTimeline(best->simulation, place(*problem, "auto")->simulation));
     sharing += graph.shared.empty() ? 0 : 1;
-    meeting += countHeld(*problem, best->placement) > 0 ? 1 : 0;
+    collective += countHeld(*problem, best->placement) > 0 ? 1 : 0;
     beaten += best->simulation.stepNs < single->simulation.stepNs ? 1 : 0;
   }
   CHECK(beaten > 1000);
   CHECK(sharing > 100);
-  CHECK(meeting > 50);
+  CHECK(collective > 50);
 }
 
 /// Peak of all on the first of three devices.

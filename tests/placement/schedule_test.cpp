@@ -142,7 +142,7 @@ void followRandomChanges(unsigned seed, int trials) {
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 7 == 0 ? 120 : 40;
     options.shares = trial % 2 == 1;
-    options.meets = trial % 4 == 3;
+    options.collectives = trial % 4 == 3;
     if (trial % 25 == 0) {
       options.minNodes = options.maxNodes = 1500;
     }
@@ -216,7 +216,7 @@ TEST_CASE("what windows put off is done when they are closed") {
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 25 == 0 ? 1500 : 120;
     options.shares = trial % 2 == 1;
-    options.meets = trial % 4 == 3;
+    options.collectives = trial % 4 == 3;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster = variedCluster(trial, options.devices, random);
     PlacementProblem problem = makeProblem(graph, cluster);

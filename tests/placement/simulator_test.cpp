@@ -230,7 +230,7 @@ TEST_CASE("what a library carries out is sent by nobody and takes each device as
   addTensor(graph, 2, {}, 4000);
   addTensor(graph, 3, {4}, 4000);
   graph.shared.push_back({{2, 3}});
-  graph.meetings.push_back({{{{2}, 0}, {{3}, 1}}, 4000, 2});
+  graph.collectives.push_back({{{{2}, 0}, {{3}, 1}}, 4000, 2});
   REQUIRE(graph.finish(3).ok());
   // Steps: both operands go both ways.
   Simulation steps = simulate(graph, cluster, placed({0, 1, 0, 1, 1}));
@@ -253,10 +253,10 @@ TEST_CASE("what a library carries out is sent by nobody and takes each device as
   // Not with another device, nor alone.
   CHECK(simulate(graph, cluster, placed({0, 1, 0, 2, 1})).transfers.size() == 4);
   CHECK(simulate(graph, cluster, placed({0, 0, 0, 0, 0})).stepNs == 760);
-  graph.meetings[0].bytes = 400'000;
+  graph.collectives[0].bytes = 400'000;
   CHECK(simulate(graph, cluster, placed({0, 1, 0, 1, 1})).stepNs == 160 + 8'400 + 19'200 + 400'000);
   // The least of what was measured is what they take.
-  graph.meetings[0].measuredNs = {{70, 60, -1}};
+  graph.collectives[0].measuredNs = {{70, 60, -1}};
   CHECK(simulate(graph, cluster, placed({0, 1, 0, 1, 1})).stepNs == 220);
 }
 
@@ -271,8 +271,8 @@ TEST_CASE("a collective begins when all devices have come to it, and holds each 
   addTensor(graph, 0, {2, 3}, 8);
   addTensor(graph, 2, {4}, 8);
   addTensor(graph, 3, {}, 8);
-  graph.meetings.push_back({{{{2}, 0}, {{3}, -1}}, 8, 2});
-  graph.meetings[0].measuredNs = {{50, 50}};
+  graph.collectives.push_back({{{{2}, 0}, {{3}, -1}}, 8, 2});
+  graph.collectives[0].measuredNs = {{50, 50}};
   REQUIRE(graph.finish(2).ok());
   Placement placement = placed({0, 1, 0, 1, 0});
   Simulation met = simulate(graph, cluster, placement);
@@ -298,17 +298,17 @@ TEST_CASE(
   for (const char* name : {"g/0", "g/1", "g/2", "g/3"}) {
     addNode(graph, name, {5, 5});
   }
-  Meeting meeting{{{{0}, -1}, {{1}, -1}, {{2}, -1}, {{3}, -1}}, 100, 1};
-  meeting.ordered = true;
-  graph.meetings.push_back(std::move(meeting));
+  CollectiveGroup collective{{{{0}, -1}, {{1}, -1}, {{2}, -1}, {{3}, -1}}, 100, 1};
+  collective.ordered = true;
+  graph.collectives.push_back(std::move(collective));
   REQUIRE(graph.finish(2).ok());
   auto isHeld = [&](std::vector<int> devices) {
     Placement placement = placed(std::move(devices));
-    return Simulator(graph, cluster).meetings().isHeld(0, PlacedBy{placement});
+    return Simulator(graph, cluster).collectives().isHeld(0, PlacedBy{placement});
   };
   CHECK((isHeld({0, 0, 1, 1}) && isHeld({1, 1, 0, 0})));
   CHECK_FALSE((isHeld({0, 1, 0, 1}) || isHeld({0, 0, 0, 1}) || isHeld({0, 0, 0, 0})));
-  graph.meetings[0].ordered = false;
+  graph.collectives[0].ordered = false;
   CHECK((isHeld({0, 1, 0, 1}) && isHeld({0, 0, 0, 1})));
 }
 

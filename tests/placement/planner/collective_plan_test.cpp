@@ -89,15 +89,15 @@ std::vector<std::vector<std::string>> communicatorsOf(const PlanFile& plan) {
 }
 
 /// The communicators that a device's operations name, in their order.
-std::vector<uint64_t> meetingsOf(const PlanFile& plan, const std::string& device) {
+std::vector<uint64_t> collectivesOf(const PlanFile& plan, const std::string& device) {
   const Partition* partition = plan.partitionOn(plan.findDevice(device).value());
-  std::vector<uint64_t> meetings;
+  std::vector<uint64_t> collectives;
   for (const Operation* op : *partition->graph()->body()->operations()) {
     if (textOf(partition->graph()->op_names()->Get(op->name())) == kCollectiveOp) {
-      meetings.push_back(communicatorOf(*op).value());
+      collectives.push_back(communicatorOf(*op).value());
     }
   }
-  return meetings;
+  return collectives;
 }
 
 }  // namespace
@@ -109,10 +109,10 @@ TEST_CASE("devices with one library carry out what they can together") {
         std::vector<Names>{{kGpus[0], kGpus[1], kGpus[2]}, {kGpus[0], kGpus[1]}});
   // Of each size: of three types a mean and a scatter, of floats sum, prod, max, scatter and `same`
   // too; the gathers are along another axis or of bools. A pair meets without the third.
-  std::vector<uint64_t> meetings = meetingsOf(*plan, kGpus[0]);
-  CHECK(meetings == meetingsOf(*plan, kGpus[1]));
-  CHECK(meetings.size() == 2 * (3 * 2 + 5 + 1));
-  CHECK(meetingsOf(*plan, kGpus[2]).size() == meetings.size() - 2);
+  std::vector<uint64_t> collectives = collectivesOf(*plan, kGpus[0]);
+  CHECK(collectives == collectivesOf(*plan, kGpus[1]));
+  CHECK(collectives.size() == 2 * (3 * 2 + 5 + 1));
+  CHECK(collectivesOf(*plan, kGpus[2]).size() == collectives.size() - 2);
 }
 
 TEST_CASE("devices with other libraries are in no communicator with them") {

@@ -1,4 +1,4 @@
-#include "placement/simulator/meetings.h"
+#include "placement/simulator/collective_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,8 @@ bool isInOrder(const std::vector<int>& deviceOfMember) {
 
 }  // namespace
 
-Meetings::Meetings(const CostGraph& graph, const Cluster& cluster, const LinkTable& links)
+CollectiveGroups::CollectiveGroups(const CostGraph& graph, const Cluster& cluster,
+                                   const LinkTable& links)
     : graph_(graph), cluster_(cluster) {
   const auto count = static_cast<int>(cluster.devices.size());
   std::map<std::string, int> machines;
@@ -57,14 +58,15 @@ Meetings::Meetings(const CostGraph& graph, const Cluster& cluster, const LinkTab
   }
 }
 
-void Meetings::insert(int device, std::vector<int>& devices) {
+void CollectiveGroups::insert(int device, std::vector<int>& devices) {
   auto place = std::lower_bound(devices.begin(), devices.end(), device);
   if (place == devices.end() || *place != device) {
     devices.insert(place, device);
   }
 }
 
-bool Meetings::canHold(const Meeting& meeting, const std::vector<int>& deviceOfMember) const {
+bool CollectiveGroups::canHold(const CollectiveGroup& collective,
+                               const std::vector<int>& deviceOfMember) const {
   auto libraryOf = [&](int d) -> const std::string& {
     return cluster_.devices[static_cast<size_t>(d)].library;
   };
@@ -76,11 +78,11 @@ bool Meetings::canHold(const Meeting& meeting, const std::vector<int>& deviceOfM
       return false;
     }
   }
-  return isApart && (!meeting.ordered || isInOrder(deviceOfMember));
+  return isApart && (!collective.ordered || isInOrder(deviceOfMember));
 }
 
-int64_t Meetings::measuredNs(int meeting, const std::vector<int>& devices) const {
-  const auto& known = graph_.meetings[static_cast<size_t>(meeting)].measuredNs;
+int64_t CollectiveGroups::measuredNs(int collective, const std::vector<int>& devices) const {
+  const auto& known = graph_.collectives[static_cast<size_t>(collective)].measuredNs;
   int64_t least = -1;
   for (int device : devices) {
     int64_t ns = known.empty() ? -1 : known[devices.size() - 2][static_cast<size_t>(device)];
@@ -89,11 +91,11 @@ int64_t Meetings::measuredNs(int meeting, const std::vector<int>& devices) const
   return least;
 }
 
-int64_t Meetings::ns(int meeting, const std::vector<int>& devices) const {
-  if (int64_t known = measuredNs(meeting, devices); known >= 0) {
+int64_t CollectiveGroups::ns(int collective, const std::vector<int>& devices) const {
+  if (int64_t known = measuredNs(collective, devices); known >= 0) {
     return known;
   }
-  const Meeting& held = graph_.meetings[static_cast<size_t>(meeting)];
+  const CollectiveGroup& held = graph_.collectives[static_cast<size_t>(collective)];
   std::set<int> machines;
   double rate = std::numeric_limits<double>::infinity();  // of the slowest link, bytes a ns
   for (size_t i = 0; i < devices.size(); ++i) {
