@@ -17,8 +17,9 @@ struct CommunicatorPlace {
   uint32_t communicator = 0;  ///< id in the plan
   uint32_t member = 0;        ///< this device's position in it
   uint32_t members = 0;
-  /// One of the members got these bytes from Collectives::newMeeting; they are the same at all.
-  std::string meeting;
+  /// One of the members got these bytes from Collectives::newCommunicatorId; they are the same at
+  /// all.
+  std::string id;
 };
 
 /// Collectives are what a device offers for collective operations. Thread-safe.
@@ -27,7 +28,7 @@ class Collectives {
   virtual ~Collectives() = default;
   /// Returns where the members of a new communicator meet: bytes for all of them, of one use. They
   /// may tell how to reach this process.
-  virtual absl::StatusOr<std::string> newMeeting() = 0;
+  virtual absl::StatusOr<std::string> newCommunicatorId() = 0;
 };
 
 /// The part that a program has in collectives.

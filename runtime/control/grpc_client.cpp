@@ -66,10 +66,10 @@ class GrpcClient final : public WorkerClient {
   absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights,
                           absl::FunctionRef<void(uint64_t)> sent) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
-  absl::StatusOr<std::vector<std::string>> newMeetings(
+  absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
       uint64_t plan, absl::Span<const uint32_t> communicators) override;
   absl::StatusOr<std::vector<DeviceReport>> preparePlan(
-      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) override;
   uint64_t serveStepsAsync(std::function<void(const absl::Status&)> ended) override;
   absl::Status cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;
@@ -339,35 +339,36 @@ absl::Status GrpcClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
                options_.callTimeout);
 }
 
-absl::StatusOr<std::vector<std::string>> GrpcClient::newMeetings(
+absl::StatusOr<std::vector<std::string>> GrpcClient::newCommunicatorIds(
     uint64_t plan, absl::Span<const uint32_t> communicators) {
-  control::NewMeetingsRequest request;
+  control::NewCommunicatorIdsRequest request;
   request.set_plan(plan);
   request.mutable_communicators()->Add(communicators.begin(), communicators.end());
-  control::NewMeetingsReply reply;
-  GR_RETURN_IF_ERROR(unary("NewMeetings", &control::Worker::Stub::NewMeetings, request, &reply,
-                           options_.callTimeout));
-  const bool fits =
-      std::all_of(reply.meetings().begin(), reply.meetings().end(),
-                  [](const std::string& meeting) { return meeting.size() <= kMaxMeetingBytes; });
-  if (reply.meetings_size() != request.communicators_size() || !fits) {
-    return absl::InternalError(
-        absl::StrCat(calls_.label(), ": NewMeetings answered for ", reply.meetings_size(), " of ",
-                     request.communicators_size(), " communicators, or with more than ",
-                     kMaxMeetingBytes, " bytes for one"));
+  control::NewCommunicatorIdsReply reply;
+  GR_RETURN_IF_ERROR(unary("NewCommunicatorIds", &control::Worker::Stub::NewCommunicatorIds,
+                           request, &reply, options_.callTimeout));
+  const bool fits = std::all_of(reply.communicator_ids().begin(), reply.communicator_ids().end(),
+                                [](const std::string& communicatorId) {
+                                  return communicatorId.size() <= kMaxCommunicatorIdBytes;
+                                });
+  if (reply.communicator_ids_size() != request.communicators_size() || !fits) {
+    return absl::InternalError(absl::StrCat(
+        calls_.label(), ": NewCommunicatorIds answered for ", reply.communicator_ids_size(), " of ",
+        request.communicators_size(), " communicators, or with more than ", kMaxCommunicatorIdBytes,
+        " bytes for one"));
   }
-  return std::vector<std::string>(reply.meetings().begin(), reply.meetings().end());
+  return std::vector<std::string>(reply.communicator_ids().begin(), reply.communicator_ids().end());
 }
 
 absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(
-    uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) {
+    uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) {
   control::PrepareRequest request;
   request.set_plan(plan);
   request.set_tune_ns(tuneNanos);
-  for (const Meeting& meeting : meetings) {
-    control::Meeting* wire = request.add_meetings();
-    wire->set_communicator(meeting.communicator);
-    wire->set_data(meeting.data);
+  for (const CommunicatorId& communicatorId : communicatorIds) {
+    control::CommunicatorId* wire = request.add_communicator_ids();
+    wire->set_communicator(communicatorId.communicator);
+    wire->set_data(communicatorId.data);
   }
   control::PrepareReply reply;
   GR_RETURN_IF_ERROR(

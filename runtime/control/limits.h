@@ -29,7 +29,7 @@ inline constexpr size_t kMaxAddressBytes = size_t{64} << 10;
 inline constexpr size_t kMaxPeers = 1024;
 /// The most communicators of one plan, and bytes by which the members of one meet.
 inline constexpr size_t kMaxCommunicators = 1024;
-inline constexpr size_t kMaxMeetingBytes = 1024;
+inline constexpr size_t kMaxCommunicatorIdBytes = 1024;
 /// Weights asked about in one HasWeights message.
 inline constexpr size_t kMaxWeightsAQuery = size_t{64} << 10;
 /// Bytes of a status message on the wire; longer ones are cut, with a mark.

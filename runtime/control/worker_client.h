@@ -80,11 +80,11 @@ class WorkerClient {
   virtual absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights,
                                   absl::FunctionRef<void(uint64_t bytes)> sent) = 0;
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
-  /// As WorkerHandler's; exactly one meeting for each communicator.
-  virtual absl::StatusOr<std::vector<std::string>> newMeetings(
+  /// As WorkerHandler's; exactly one id for each communicator.
+  virtual absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
       uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
   virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
-      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) = 0;
   /// Lets the worker run the steps that are started on its line of the tensor plane whose number
   /// is returned. `ended` is called exactly once, with the failure of a step or the cause of a
   /// cancellation, on a thread of gRPC; it must neither block nor destroy the client.

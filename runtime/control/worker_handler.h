@@ -70,10 +70,10 @@ struct PeerInfo {
   bool carriesGpuMemory = false;  // as it said when it joined
 };
 
-/// A Meeting is where the members of a communicator meet.
-struct Meeting {
+/// Members of a communicator find each other by its CommunicatorId.
+struct CommunicatorId {
   uint32_t communicator = 0;  // position in Plan.communicators
-  std::string data;           // of devices::Collectives::newMeeting; at most kMaxMeetingBytes
+  std::string data;  // of devices::Collectives::newCommunicatorId; at most kMaxCommunicatorIdBytes
 };
 
 /// A DeviceReport says what became of a partition on its device.
@@ -113,13 +113,14 @@ class WorkerHandler {
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
   /// Returns where the members of these communicators of the plan are to meet, one for each, in
   /// their order: the first member of each is a device of this worker.
-  virtual absl::StatusOr<std::vector<std::string>> newMeetings(
+  virtual absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
       uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
   /// Compiles the plan's partitions and allocates all that a step needs. Each device may spend
   /// `tuneNanos` on measuring which kernels are fastest. Then waits until the communicators that
-  /// devices of this worker are members of, which meet as `meetings` say, have all of theirs.
+  /// devices of this worker are members of, which meet as `communicatorIds` say, have all of
+  /// theirs.
   virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
-      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) = 0;
   /// Runs the steps that the coordinator starts over the tensor plane, on its line of this number,
   /// until one fails, with its failure, or until it is cancelled. Never OK.
   virtual absl::Status serveSteps(uint64_t run) = 0;

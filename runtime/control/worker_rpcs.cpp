@@ -97,19 +97,20 @@ absl::Status checkCommunicators(int count) {
                    absl::StrCat(count, " communicators, the limit is ", kMaxCommunicators));
 }
 
-absl::StatusOr<std::vector<Meeting>> meetingsOf(const control::PrepareRequest& request) {
-  GR_RETURN_IF_ERROR(checkCommunicators(request.meetings_size()));
-  std::vector<Meeting> meetings;
-  meetings.reserve(static_cast<size_t>(request.meetings_size()));
-  for (const control::Meeting& meeting : request.meetings()) {
-    if (meeting.data().size() > kMaxMeetingBytes) {
-      return absl::InvalidArgumentError(absl::StrCat("communicator ", meeting.communicator(),
-                                                     " meets by ", meeting.data().size(),
-                                                     " bytes, the limit is ", kMaxMeetingBytes));
+absl::StatusOr<std::vector<CommunicatorId>> communicatorIdsOf(
+    const control::PrepareRequest& request) {
+  GR_RETURN_IF_ERROR(checkCommunicators(request.communicator_ids_size()));
+  std::vector<CommunicatorId> communicatorIds;
+  communicatorIds.reserve(static_cast<size_t>(request.communicator_ids_size()));
+  for (const control::CommunicatorId& communicatorId : request.communicator_ids()) {
+    if (communicatorId.data().size() > kMaxCommunicatorIdBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "communicator ", communicatorId.communicator(), " meets by ",
+          communicatorId.data().size(), " bytes, the limit is ", kMaxCommunicatorIdBytes));
     }
-    meetings.push_back({meeting.communicator(), meeting.data()});
+    communicatorIds.push_back({communicatorId.communicator(), communicatorId.data()});
   }
-  return meetings;
+  return communicatorIds;
 }
 
 }  // namespace
@@ -252,15 +253,16 @@ grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPe
   return answer(context, connect);
 }
 
-grpc::Status WorkerRpcs::NewMeetings(Context* context, const control::NewMeetingsRequest* request,
-                                     control::NewMeetingsReply* reply) {
+grpc::Status WorkerRpcs::NewCommunicatorIds(Context* context,
+                                            const control::NewCommunicatorIdsRequest* request,
+                                            control::NewCommunicatorIdsReply* reply) {
   auto ask = [&]() -> absl::Status {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
     GR_RETURN_IF_ERROR(checkCommunicators(request->communicators_size()));
     std::vector<uint32_t> ids(request->communicators().begin(), request->communicators().end());
-    GR_ASSIGN_OR_RETURN(std::vector<std::string> meetings,
-                        handler_->newMeetings(request->plan(), ids));
-    reply->mutable_meetings()->Add(meetings.begin(), meetings.end());
+    GR_ASSIGN_OR_RETURN(std::vector<std::string> communicatorIds,
+                        handler_->newCommunicatorIds(request->plan(), ids));
+    reply->mutable_communicator_ids()->Add(communicatorIds.begin(), communicatorIds.end());
     return absl::OkStatus();
   };
   return answer(context, ask);
@@ -270,9 +272,10 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
                                      control::PrepareReply* reply) {
   auto prepare = [&]() -> absl::Status {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
-    GR_ASSIGN_OR_RETURN(std::vector<Meeting> meetings, meetingsOf(*request));
-    GR_ASSIGN_OR_RETURN(std::vector<DeviceReport> reports,
-                        handler_->preparePlan(request->plan(), request->tune_ns(), meetings));
+    GR_ASSIGN_OR_RETURN(std::vector<CommunicatorId> communicatorIds, communicatorIdsOf(*request));
+    GR_ASSIGN_OR_RETURN(
+        std::vector<DeviceReport> reports,
+        handler_->preparePlan(request->plan(), request->tune_ns(), communicatorIds));
     for (const DeviceReport& report : reports) {
       control::DeviceReport* wire = reply->add_devices();
       wire->set_device(report.device);

@@ -36,8 +36,8 @@ class WorkerRpcs final : public control::Worker::Service {
   grpc::Status PutWeights(Context*, grpc::ServerReader<control::WeightChunk>*,
                           control::Done*) override;
   grpc::Status ConnectPeers(Context*, const control::ConnectPeersRequest*, control::Done*) override;
-  grpc::Status NewMeetings(Context*, const control::NewMeetingsRequest*,
-                           control::NewMeetingsReply*) override;
+  grpc::Status NewCommunicatorIds(Context*, const control::NewCommunicatorIdsRequest*,
+                                  control::NewCommunicatorIdsReply*) override;
   grpc::Status PreparePlan(Context*, const control::PrepareRequest*,
                            control::PrepareReply*) override;
   grpc::Status ServeSteps(Context*, const control::ServeRequest*, control::Done*) override;

@@ -128,7 +128,7 @@ const std::vector<Coordinator::StepWorker>& Coordinator::workersOfStep(
 }
 
 /// The worker of a communicator's first member says where all meet.
-absl::StatusOr<Coordinator::Meetings> Coordinator::meet(const format::PlanFile& plan) {
+absl::StatusOr<Coordinator::CommunicatorIds> Coordinator::meet(const format::PlanFile& plan) {
   std::map<std::string, std::vector<uint32_t>> byWorker;
   const auto* communicators = plan.plan().communicators();
   for (uint32_t i = 0; i < format::sizeOf(communicators); ++i) {
@@ -136,25 +136,25 @@ absl::StatusOr<Coordinator::Meetings> Coordinator::meet(const format::PlanFile& 
     byWorker[std::string(format::textOf(plan.worker(plan.device(first).worker()).name()))]
         .push_back(i);
   }
-  Meetings meetings;
+  CommunicatorIds communicatorIds;
   for (const auto& [worker, ids] : byWorker) {
-    GR_ASSIGN_OR_RETURN(std::vector<std::string> places, newMeetings(worker, plan, ids));
+    GR_ASSIGN_OR_RETURN(std::vector<std::string> places, newCommunicatorIds(worker, plan, ids));
     for (size_t i = 0; i < ids.size(); ++i) {
-      meetings.push_back({ids[i], std::move(places[i])});
+      communicatorIds.push_back({ids[i], std::move(places[i])});
     }
   }
-  return meetings;
+  return communicatorIds;
 }
 
-absl::StatusOr<std::vector<std::string>> Coordinator::newMeetings(
+absl::StatusOr<std::vector<std::string>> Coordinator::newCommunicatorIds(
     const std::string& name, const format::PlanFile& plan,
     absl::Span<const uint32_t> communicators) {
   if (name == kClientName) {
-    return core_->newMeetings(plan.hash(), communicators);
+    return core_->newCommunicatorIds(plan.hash(), communicators);
   }
   for (TeamWorker& worker : team_.workers()) {
     if (worker.name == name) {
-      return worker.client->newMeetings(plan.hash(), communicators);
+      return worker.client->newCommunicatorIds(plan.hash(), communicators);
     }
   }
   return absl::InternalError(absl::StrCat("the plan has a worker '", name, "', the cluster not"));
@@ -203,15 +203,14 @@ absl::StatusOr<size_t> Coordinator::sendWeights(TeamWorker& worker, const format
 
 /// A worker finds out when it reads a weight that its disk damaged it: it then fails with NotFound,
 /// and lacks that weight from then on.
-absl::StatusOr<std::vector<DeviceReport>> Coordinator::prepareOn(TeamWorker& worker,
-                                                                 const format::PlanFile& plan,
-                                                                 uint64_t tuneNanos,
-                                                                 const Meetings& meetings) {
+absl::StatusOr<std::vector<DeviceReport>> Coordinator::prepareOn(
+    TeamWorker& worker, const format::PlanFile& plan, uint64_t tuneNanos,
+    const CommunicatorIds& communicatorIds) {
   std::set<uint32_t> sent;
   GR_RETURN_IF_ERROR(sendWeights(worker, plan, sent).status());
   while (true) {
     absl::StatusOr<std::vector<DeviceReport>> reports =
-        worker.client->preparePlan(plan.hash(), tuneNanos, meetings);
+        worker.client->preparePlan(plan.hash(), tuneNanos, communicatorIds);
     if (!absl::IsNotFound(reports.status())) {
       return reports;
     }
@@ -257,7 +256,7 @@ absl::Status Coordinator::handOut(const format::PlanFile& plan) {
 /// With the weights that workers lack: while one gets them, others compile.
 absl::StatusOr<Coordinator::Reports> Coordinator::prepare(const format::PlanFile& plan,
                                                           uint64_t tuneNanos,
-                                                          const Meetings& meetings) {
+                                                          const CommunicatorIds& communicatorIds) {
   std::mutex mutex;
   Reports reports;
   auto note = [&](const std::string& name, absl::StatusOr<std::vector<DeviceReport>> got) {
@@ -269,13 +268,15 @@ absl::StatusOr<Coordinator::Reports> Coordinator::prepare(const format::PlanFile
   GR_RETURN_IF_ERROR(onAll(
       plan,
       [&](TeamWorker& worker) {
-        return note(worker.name, prepareOn(worker, plan, tuneNanos, meetings));
+        return note(worker.name, prepareOn(worker, plan, tuneNanos, communicatorIds));
       },
-      [&] { return note(kClientName, core_->preparePlan(plan.hash(), tuneNanos, meetings)); }));
+      [&] {
+        return note(kClientName, core_->preparePlan(plan.hash(), tuneNanos, communicatorIds));
+      }));
   return reports;
 }
 
-// In three turns: a meeting place is asked of a worker that has the plan, and told to all.
+// In three turns: an id is asked of a worker that has the plan, and told to all.
 absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::load(
     const format::PlanFile& plan, uint64_t tuneNanos) {
   GR_RETURN_IF_ERROR(lost());
@@ -285,11 +286,11 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::lo
   if (absl::Status status = handOut(plan); !status.ok()) {
     return giveUp(plan, status);
   }
-  absl::StatusOr<Meetings> meetings = meet(plan);
-  if (!meetings.ok()) {
-    return giveUp(plan, meetings.status());
+  absl::StatusOr<CommunicatorIds> communicatorIds = meet(plan);
+  if (!communicatorIds.ok()) {
+    return giveUp(plan, communicatorIds.status());
   }
-  absl::StatusOr<Reports> reports = prepare(plan, tuneNanos, *meetings);
+  absl::StatusOr<Reports> reports = prepare(plan, tuneNanos, *communicatorIds);
   return reports.ok() ? std::move(reports) : giveUp(plan, reports.status());
 }
 

@@ -77,20 +77,21 @@ class Coordinator {
 
   void onLost(const std::string& name, const absl::Status& why);
   /// The places where the members of a plan's communicators meet.
-  using Meetings = std::vector<Meeting>;
-  absl::StatusOr<Meetings> meet(const format::PlanFile& plan);
-  absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
-                                                       const format::PlanFile& plan,
-                                                       absl::Span<const uint32_t> communicators);
+  using CommunicatorIds = std::vector<CommunicatorId>;
+  absl::StatusOr<CommunicatorIds> meet(const format::PlanFile& plan);
+  absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
+      const std::string& worker, const format::PlanFile& plan,
+      absl::Span<const uint32_t> communicators);
   absl::StatusOr<size_t> sendWeights(TeamWorker& worker, const format::PlanFile& plan,
                                      std::set<uint32_t>& sent);
   absl::StatusOr<std::vector<DeviceReport>> prepareOn(TeamWorker& worker,
                                                       const format::PlanFile& plan,
-                                                      uint64_t tuneNanos, const Meetings& meetings);
+                                                      uint64_t tuneNanos,
+                                                      const CommunicatorIds& communicatorIds);
   using Reports = std::map<std::string, std::vector<DeviceReport>>;
   absl::Status handOut(const format::PlanFile& plan);
   absl::StatusOr<Reports> prepare(const format::PlanFile& plan, uint64_t tuneNanos,
-                                  const Meetings& meetings);
+                                  const CommunicatorIds& communicatorIds);
   absl::Status onAll(const format::PlanFile& plan,
                      absl::FunctionRef<absl::Status(TeamWorker& worker)> there,
                      absl::FunctionRef<absl::Status()> here);

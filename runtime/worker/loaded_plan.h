@@ -40,8 +40,9 @@ struct PlanHome {
   std::set<std::string> gpuPeers;
   absl::Status carriesGpuMemory;                 // why this end of `network` does not
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
-  std::map<uint32_t, std::string> meetings;      // of communicators, by their position in the plan
-  int64_t deadlineNanos = 0;                     // of nowNanos(): for their members to come
+  std::map<uint32_t, std::string>
+      communicatorIds;        // of communicators, by their position in the plan
+  int64_t deadlineNanos = 0;  // of nowNanos(): for their members to come
   /// The device for a description of the plan; the same one for the same description.
   std::function<absl::StatusOr<std::shared_ptr<SharedDevice>>(const devices::DeviceDescription&)>
       device;
@@ -66,8 +67,8 @@ class LoadedPlan {
 
   /// Returns where the members of a communicator of the plan meet, as its first one says, which
   /// must be a device of `home.worker`.
-  static absl::StatusOr<std::string> newMeeting(const format::PlanFile& plan, const PlanHome& home,
-                                                uint32_t communicator);
+  static absl::StatusOr<std::string> newCommunicatorId(const format::PlanFile& plan,
+                                                       const PlanHome& home, uint32_t communicator);
 
   const format::PlanFile& plan() const { return *plan_; }
   const std::vector<DeviceReport>& reports() const { return reports_; }

@@ -30,8 +30,9 @@ absl::StatusOr<std::vector<uint32_t>> devicesOf(const format::PlanFile& plan,
 
 }  // namespace
 
-absl::StatusOr<std::string> LoadedPlan::newMeeting(const format::PlanFile& plan,
-                                                   const PlanHome& home, uint32_t communicator) {
+absl::StatusOr<std::string> LoadedPlan::newCommunicatorId(const format::PlanFile& plan,
+                                                          const PlanHome& home,
+                                                          uint32_t communicator) {
   GR_ASSIGN_OR_RETURN(std::vector<uint32_t> devices, devicesOf(plan, communicator));
   const format::PlanDevice& first = plan.device(devices.front());
   if (plan.findWorker(home.worker) != first.worker()) {
@@ -41,15 +42,15 @@ absl::StatusOr<std::string> LoadedPlan::newMeeting(const format::PlanFile& plan,
   }
   GR_ASSIGN_OR_RETURN(std::shared_ptr<SharedDevice> device, home.device(descriptionOf(first)));
   devices::Collectives* collectives = device->device->collectives();
-  absl::StatusOr<std::string> meeting = collectives == nullptr
-                                            ? absl::StatusOr<std::string>(absl::UnimplementedError(
-                                                  "no device of this kind carries out collectives"))
-                                            : collectives->newMeeting();
-  if (!meeting.ok()) {
-    return annotate(meeting.status(),
+  absl::StatusOr<std::string> communicatorId =
+      collectives == nullptr ? absl::StatusOr<std::string>(absl::UnimplementedError(
+                                   "no device of this kind carries out collectives"))
+                             : collectives->newCommunicatorId();
+  if (!communicatorId.ok()) {
+    return annotate(communicatorId.status(),
                     absl::StrCat(format::textOf(first.name()), ": communicator ", communicator));
   }
-  return meeting;
+  return communicatorId;
 }
 
 /// "communicator 0 (node0/cuda:0, node1/cuda:0)".
@@ -90,13 +91,13 @@ absl::Status LoadedPlan::join(const PlanHome& home, const Member& member) {
     return absl::InvalidArgumentError(
         absl::StrCat("the device is no member of ", describe(member), ", which its program uses"));
   }
-  const auto meeting = home.meetings.find(member.communicator);
-  if (meeting == home.meetings.end()) {
+  const auto communicatorId = home.communicatorIds.find(member.communicator);
+  if (communicatorId == home.communicatorIds.end()) {
     return absl::FailedPreconditionError(
         absl::StrCat("nobody told where ", describe(member), " meets"));
   }
   return member.steps->join({member.communicator, static_cast<uint32_t>(place - devices.begin()),
-                             static_cast<uint32_t>(devices.size()), meeting->second});
+                             static_cast<uint32_t>(devices.size()), communicatorId->second});
 }
 
 absl::Status LoadedPlan::waitUntilJoined(const PlanHome& home, std::vector<Member> missing) {

@@ -248,29 +248,29 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   return home;
 }
 
-absl::StatusOr<std::vector<std::string>> WorkerCore::newMeetings(
+absl::StatusOr<std::vector<std::string>> WorkerCore::newCommunicatorIds(
     uint64_t plan, absl::Span<const uint32_t> communicators) {
   GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
   GR_ASSIGN_OR_RETURN(PlanHome where, home());
-  std::vector<std::string> meetings;
-  meetings.reserve(communicators.size());
+  std::vector<std::string> communicatorIds;
+  communicatorIds.reserve(communicators.size());
   for (uint32_t communicator : communicators) {
-    GR_ASSIGN_OR_RETURN(meetings.emplace_back(),
-                        LoadedPlan::newMeeting(*entry.file, where, communicator));
+    GR_ASSIGN_OR_RETURN(communicatorIds.emplace_back(),
+                        LoadedPlan::newCommunicatorId(*entry.file, where, communicator));
   }
-  return meetings;
+  return communicatorIds;
 }
 
 absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(
-    uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) {
+    uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
   cancelled_.store(false);
   if (entry.loaded == nullptr) {
     GR_ASSIGN_OR_RETURN(PlanHome where, home());
     where.tuneNanos = tuneNanos;
-    for (const Meeting& meeting : meetings) {
-      where.meetings[meeting.communicator] = meeting.data;
+    for (const CommunicatorId& communicatorId : communicatorIds) {
+      where.communicatorIds[communicatorId.communicator] = communicatorId.data;
     }
     // Whoever asked is told by us, before their own patience ends.
     where.deadlineNanos = begin + std::chrono::nanoseconds(kPrepareTimeout - kCallTimeout).count();

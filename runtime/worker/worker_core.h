@@ -79,10 +79,10 @@ class WorkerCore final : public WorkerHandler {
                                                absl::Span<const WeightId> weights) override;
   absl::Status putWeights(const WeightPiece& piece) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
-  absl::StatusOr<std::vector<std::string>> newMeetings(
+  absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
       uint64_t plan, absl::Span<const uint32_t> communicators) override;
   absl::StatusOr<std::vector<DeviceReport>> preparePlan(
-      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const CommunicatorId> communicatorIds) override;
   absl::Status serveSteps(uint64_t run) override;
   void cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;

@@ -18,7 +18,7 @@ std::string nameOf(uint32_t id) { return absl::StrCat("communicator ", id); }
 
 }  // namespace
 
-absl::StatusOr<std::string> newMeeting(Libraries& libraries) {
+absl::StatusOr<std::string> newCommunicatorId(Libraries& libraries) {
   GR_ASSIGN_OR_RETURN(const NcclApi* api, libraries.nccl());
   ncclUniqueId id{};
   GR_RETURN_IF_ERROR(ncclStatus(*api, api->ncclGetUniqueId(&id), "ncclGetUniqueId"));
@@ -60,12 +60,12 @@ absl::Status Communicators::join(const CommunicatorPlace& place) {
     return absl::FailedPreconditionError(absl::StrCat(name, " was joined before"));
   }
   ncclUniqueId id;
-  if (place.meeting.size() != sizeof id.internal || place.member >= place.members) {
+  if (place.id.size() != sizeof id.internal || place.member >= place.members) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": member ", place.member, " of ", place.members, " was told ",
-                     place.meeting.size(), " bytes to meet by, expected ", sizeof id.internal));
+                     place.id.size(), " bytes to meet by, expected ", sizeof id.internal));
   }
-  std::memcpy(id.internal, place.meeting.data(), sizeof id.internal);
+  std::memcpy(id.internal, place.id.data(), sizeof id.internal);
   GR_ASSIGN_OR_RETURN(api_, libraries_.nccl());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;

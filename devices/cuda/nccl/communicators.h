@@ -16,9 +16,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// What Collectives::newMeeting gives: a unique id of NCCL, which this process listens for from now
-/// on.
-absl::StatusOr<std::string> newMeeting(Libraries& libraries);
+/// What Collectives::newCommunicatorId gives: a unique id of NCCL, which this process listens for
+/// from now on.
+absl::StatusOr<std::string> newCommunicatorId(Libraries& libraries);
 
 /// Those of one program. They are NCCL's non-blocking ones, whose state is asked again and again,
 /// so that every wait for other members has an end. Once one fails, or is told to end, all are

@@ -94,9 +94,9 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
     });
   }
 
-  absl::StatusOr<std::string> newMeeting() override {
+  absl::StatusOr<std::string> newCommunicatorId() override {
     ScopedContext scope(*parts_.context);
-    return cuda::newMeeting(*parts_.libraries);
+    return cuda::newCommunicatorId(*parts_.libraries);
   }
 
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,

@@ -92,14 +92,14 @@ struct Gpus {
 
   /// Every program joins all that it uses, one after the other on this thread.
   absl::Status join() {
-    std::map<uint32_t, std::string> meetings;
+    std::map<uint32_t, std::string> communicatorIds;
     for (uint32_t member = 0; member < programs.size(); ++member) {
       for (uint32_t id : programs[member]->collectives()->communicators()) {
-        if (meetings[id].empty()) {
-          meetings[id] = devices[member]->collectives()->newMeeting().value();
+        if (communicatorIds[id].empty()) {
+          communicatorIds[id] = devices[member]->collectives()->newCommunicatorId().value();
         }
         absl::Status status = programs[member]->collectives()->join(
-            {id, member, static_cast<uint32_t>(programs.size()), meetings[id]});
+            {id, member, static_cast<uint32_t>(programs.size()), communicatorIds[id]});
         if (!status.ok()) {
           return status;
         }
@@ -240,11 +240,12 @@ TEST_CASE("collectives lie between graphs, in several communicators, step after 
 TEST_CASE("a program waits for members at load without blocking, and says who is missing") {
   Gpus gpus(2);
   gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-  const std::string meeting = gpus.devices[0]->collectives()->newMeeting().value();
-  REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
+  const std::string communicatorId = gpus.devices[0]->collectives()->newCommunicatorId().value();
+  REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, communicatorId}).ok());
   CHECK(!gpus.programs[0]->collectives()->hasJoined(0).value());
   CHECK(gpus.wait(kSecond / 20).ToString() == "DEADLINE_EXCEEDED: they have not all joined");
-  CHECK(absl::IsFailedPrecondition(gpus.programs[0]->collectives()->join({0, 0, 2, meeting})));
+  CHECK(
+      absl::IsFailedPrecondition(gpus.programs[0]->collectives()->join({0, 0, 2, communicatorId})));
   CHECK(absl::IsFailedPrecondition(gpus.run(0)));  // it goes without waiting for the other
 }
 
@@ -267,23 +268,23 @@ TEST_CASE("who joins what is not there is told so") {
 TEST_CASE("members that contradict each other do not join") {
   Gpus gpus(2);
   gpus.loadAll(just("all_reduce", "sum", kCount, kCount));
-  const std::string meeting = gpus.devices[0]->collectives()->newMeeting().value();
+  const std::string communicatorId = gpus.devices[0]->collectives()->newCommunicatorId().value();
   SECTION("another number of members") {
-    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 3, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, communicatorId}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 3, communicatorId}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("invalid usage: rank 1 says that there are "
                                                        "3 ranks, others 2; it is broken off"));
   }
   SECTION("the same place twice") {
-    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->collectives()->join({0, 0, 2, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, communicatorId}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 0, 2, communicatorId}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("there are two of rank 0"));
   }
   SECTION("two on one GPU") {
     gpus.programs.pop_back();
     gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 2, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, communicatorId}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 2, communicatorId}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("Duplicate GPU detected"));
   }
 }
@@ -411,7 +412,7 @@ TEST_CASE("an executable whose collective names no communicator is refused") {
 TEST_CASE("without NCCL there is nowhere to meet, and GPUs say so") {
   Gpus gpus(1, simulatedFiles());
   gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-  CHECK_THAT(gpus.devices[0]->collectives()->newMeeting().status().ToString(),
+  CHECK_THAT(gpus.devices[0]->collectives()->newCommunicatorId().status().ToString(),
              Catch::Contains("libnccl"));
   CHECK_THAT(gpus.programs[0]->collectives()->join({0, 0, 2, std::string(128, 'x')}).ToString(),
              Catch::Contains("libnccl"));

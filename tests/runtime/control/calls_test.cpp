@@ -42,26 +42,29 @@ TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
 TEST_CASE("members of communicators are told where they meet") {
   InProcess p;
   requireOk(p.client->loadPlan(kPlanQuick, "plan"));
-  absl::StatusOr<std::vector<std::string>> meetings = p.client->newMeetings(kPlanQuick, {4, 2});
-  requireOk(meetings.status());
-  REQUIRE(*meetings == std::vector<std::string>{"plan 1, 4", "plan 1, 2"});
-  requireOk(p.client->preparePlan(kPlanQuick, 0, {{2, (*meetings)[1]}, {7, ""}}).status());
+  absl::StatusOr<std::vector<std::string>> communicatorIds =
+      p.client->newCommunicatorIds(kPlanQuick, {4, 2});
+  requireOk(communicatorIds.status());
+  REQUIRE(*communicatorIds == std::vector<std::string>{"plan 1, 4", "plan 1, 2"});
+  requireOk(p.client->preparePlan(kPlanQuick, 0, {{2, (*communicatorIds)[1]}, {7, ""}}).status());
   REQUIRE(absl::StrContains(*p.client->metrics(), "met=2: plan 1, 2; 7: ; "));
 }
 
 TEST_CASE("both ends bound what communicators meet by") {
   InProcess p;
   const std::vector<uint32_t> many(kMaxCommunicators + 1, 0);
-  requireError(p.client->newMeetings(kPlanQuick, many).status(), absl::StatusCode::kInvalidArgument,
-               {"1025 communicators, the limit is 1024"});
-  requireError(p.client->newMeetings(kPlanFails, {0}).status(), absl::StatusCode::kInternal,
-               {"worker node0", "NewMeetings answered for 1 of 1", "more than 1024 bytes for one"});
+  requireError(p.client->newCommunicatorIds(kPlanQuick, many).status(),
+               absl::StatusCode::kInvalidArgument, {"1025 communicators, the limit is 1024"});
   requireError(
-      p.client->preparePlan(kPlanQuick, 0, {{3, std::string(kMaxMeetingBytes + 1, 'x')}}).status(),
+      p.client->newCommunicatorIds(kPlanFails, {0}).status(), absl::StatusCode::kInternal,
+      {"worker node0", "NewCommunicatorIds answered for 1 of 1", "more than 1024 bytes for one"});
+  requireError(
+      p.client->preparePlan(kPlanQuick, 0, {{3, std::string(kMaxCommunicatorIdBytes + 1, 'x')}})
+          .status(),
       absl::StatusCode::kInvalidArgument,
       {"communicator 3 meets by 1025 bytes, the limit is 1024"});
-  const std::vector<Meeting> meetings(kMaxCommunicators + 1);
-  requireError(p.client->preparePlan(kPlanQuick, 0, meetings).status(),
+  const std::vector<CommunicatorId> communicatorIds(kMaxCommunicators + 1);
+  requireError(p.client->preparePlan(kPlanQuick, 0, communicatorIds).status(),
                absl::StatusCode::kInvalidArgument, {"1025 communicators"});
 }
 

@@ -20,7 +20,7 @@ namespace graphrun::runtime {
 
 inline const BuildVersions kTestVersions{"0.1.0", "1.13.1"};
 
-/// Plans of the tests; meetings of the second are too long.
+/// Plans of the tests; communicatorIds of the second are too long.
 enum FakePlan : uint64_t { kPlanQuick = 1, kPlanFails = 3 };
 
 class FakeHandler : public WorkerHandler {
@@ -95,22 +95,23 @@ class FakeHandler : public WorkerHandler {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<std::string>> newMeetings(
+  absl::StatusOr<std::vector<std::string>> newCommunicatorIds(
       uint64_t plan, absl::Span<const uint32_t> communicators) override {
-    std::vector<std::string> meetings;
-    meetings.reserve(communicators.size());
+    std::vector<std::string> communicatorIds;
+    communicatorIds.reserve(communicators.size());
     for (uint32_t id : communicators) {
-      meetings.push_back(plan == kPlanFails ? std::string(kMaxMeetingBytes + 1, 'x')
-                                            : absl::StrCat("plan ", plan, ", ", id));
+      communicatorIds.push_back(plan == kPlanFails ? std::string(kMaxCommunicatorIdBytes + 1, 'x')
+                                                   : absl::StrCat("plan ", plan, ", ", id));
     }
-    return meetings;
+    return communicatorIds;
   }
 
   absl::StatusOr<std::vector<DeviceReport>> preparePlan(
-      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override {
+      uint64_t plan, uint64_t tuneNanos,
+      absl::Span<const CommunicatorId> communicatorIds) override {
     std::lock_guard lock(mutex_);
-    for (const Meeting& meeting : meetings) {
-      absl::StrAppend(&met_, meeting.communicator, ": ", meeting.data, "; ");
+    for (const CommunicatorId& communicatorId : communicatorIds) {
+      absl::StrAppend(&met_, communicatorId.communicator, ": ", communicatorId.data, "; ");
     }
     if (plans_.count(plan) == 0) {
       return absl::NotFoundError(absl::StrCat("plan ", plan, " is not loaded"));

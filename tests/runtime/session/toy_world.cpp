@@ -153,8 +153,8 @@ class ToyPlanner {
       if (!absl::StartsWith(name, "toy.") || name == "toy.weight") {
         continue;
       }
-      if (name == "toy.meet") {
-        addMeeting(operation->label()->str());
+      if (name == "toy.collective") {
+        addCollective(operation->label()->str());
         continue;
       }
       auto workers = static_cast<uint32_t>(parts_.size() - 1);
@@ -202,7 +202,7 @@ class ToyPlanner {
   }
 
   /// All devices but the client's wait for each other here.
-  void addMeeting(const std::string& label) {
+  void addCollective(const std::string& label) {
     if (plan_.communicators.empty()) {
       plan_.communicators.push_back(std::make_unique<format::CommunicatorT>());
       for (uint32_t device = 1; device < parts_.size(); ++device) {
@@ -210,7 +210,7 @@ class ToyPlanner {
       }
     }
     for (uint32_t device = 1; device < parts_.size(); ++device) {
-      parts_[device].op("toy.meet", label, {}, {});
+      parts_[device].op("toy.collective", label, {}, {});
     }
   }
 
@@ -332,11 +332,11 @@ struct Hall {
   std::map<uint32_t, uint64_t> arrivals;  ///< so often, by member
 
   /// The hall of that name; it stays.
-  static Hall& of(const std::string& meeting) {
+  static Hall& of(const std::string& communicatorId) {
     static std::mutex mutex;
     static auto* const kHalls = new std::map<std::string, Hall>();
     std::lock_guard lock(mutex);
-    return (*kHalls)[meeting];
+    return (*kHalls)[communicatorId];
   }
 };
 
@@ -398,7 +398,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveSteps {
   absl::Span<const uint32_t> communicators() const override { return communicators_; }
   absl::Status join(const devices::CommunicatorPlace& place) override {
     membership_.place = place;
-    membership_.hall = &Hall::of(place.meeting);
+    membership_.hall = &Hall::of(place.id);
     std::lock_guard lock(membership_.hall->mutex);
     ++membership_.hall->joined;
     return absl::OkStatus();
@@ -461,7 +461,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveSteps {
       }
       return absl::OkStatus();
     }
-    if (name == "toy.meet") {
+    if (name == "toy.collective") {
       communicators_ = {0};
       record(operation,
              {&Membership::run, &membership_, 0, 0, 0, devices::OpRecord::Kind::kCompute});
@@ -505,7 +505,7 @@ class ToyDevice : public devices::Device, public devices::Collectives {
   }
   void deallocate(void* memory) override { std::free(memory); }
   devices::Collectives* collectives() override { return this; }
-  absl::StatusOr<std::string> newMeeting() override {
+  absl::StatusOr<std::string> newCommunicatorId() override {
     static std::atomic<int> made{0};
     return absl::StrCat("hall ", ++made);
   }
@@ -534,7 +534,7 @@ void writeToyModel(const std::string& path, const std::vector<std::string>& ops)
   uint32_t value = toy.input("x");
   for (size_t i = 0; i < ops.size(); ++i) {
     std::vector<uint32_t> operands{value};
-    if (ops[i] == "toy.meet") {
+    if (ops[i] == "toy.collective") {
       toy.op(ops[i], absl::StrCat("node", i), {}, {});
       continue;
     }

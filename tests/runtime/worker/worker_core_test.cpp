@@ -90,26 +90,28 @@ struct ToyCluster {
       REQUIRE(cores[rank]->loadPlan(plan.hash, plan.bytes).ok());
     }
     for (std::future<absl::Status>& status :
-         prepare(isPrepared ? cores.size() : 0, std::vector<Meeting>())) {
+         prepare(isPrepared ? cores.size() : 0, std::vector<CommunicatorId>())) {
       REQUIRE(status.get() == absl::OkStatus());
     }
   }
 
   /// The first workers do, each on a thread.
-  std::vector<std::future<absl::Status>> prepare(size_t count,
-                                                 const std::vector<Meeting>& meetings) {
+  std::vector<std::future<absl::Status>> prepare(
+      size_t count, const std::vector<CommunicatorId>& communicatorIds) {
     std::vector<std::future<absl::Status>> prepared;
     prepared.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-      prepared.push_back(std::async(std::launch::async, [this, i, meetings] {
-        return cores[i]->preparePlan(plan.hash, 0, meetings).status();
+      prepared.push_back(std::async(std::launch::async, [this, i, communicatorIds] {
+        return cores[i]->preparePlan(plan.hash, 0, communicatorIds).status();
       }));
     }
     return prepared;
   }
 
   /// Where the plan's communicator meets, as its first member says.
-  std::vector<Meeting> meet() { return {{0, cores[1]->newMeetings(plan.hash, {0}).value()[0]}}; }
+  std::vector<CommunicatorId> meet() {
+    return {{0, cores[1]->newCommunicatorIds(plan.hash, {0}).value()[0]}};
+  }
 
   ToyPlan plan;
   std::vector<std::unique_ptr<WorkerCore>> cores;
@@ -277,7 +279,7 @@ TEST_CASE("a plan that is held longer than the job lasts closes its edges on a l
 }
 
 TEST_CASE("members of a communicator join at load, whoever comes first, and meet in steps") {
-  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  ToyCluster cluster({"toy.add", "toy.collective", "toy.add"}, false);
   for (std::future<absl::Status>& status : cluster.prepare(3, cluster.meet())) {
     CHECK(status.get().ToString() == "OK");
   }
@@ -304,11 +306,11 @@ TEST_CASE("members of a communicator join at load, whoever comes first, and meet
 }
 
 TEST_CASE("where a communicator meets is asked of its first member, and told to all") {
-  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  ToyCluster cluster({"toy.add", "toy.collective", "toy.add"}, false);
   CHECK_THAT(
-      cluster.cores[2]->newMeetings(cluster.plan.hash, {0}).status().ToString(),
+      cluster.cores[2]->newCommunicatorIds(cluster.plan.hash, {0}).status().ToString(),
       Contains("the first member of communicator 0 is one/toy:0, which worker other has not"));
-  CHECK_THAT(cluster.cores[1]->newMeetings(cluster.plan.hash, {1}).status().ToString(),
+  CHECK_THAT(cluster.cores[1]->newCommunicatorIds(cluster.plan.hash, {1}).status().ToString(),
              Contains("the plan has no communicator 1"));
   CHECK_THAT(
       cluster.cores[1]->preparePlan(cluster.plan.hash, 0, {}).status().ToString(),
@@ -316,7 +318,7 @@ TEST_CASE("where a communicator meets is asked of its first member, and told to 
 }
 
 TEST_CASE("a member that does not come at load is waited for until that is cancelled") {
-  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  ToyCluster cluster({"toy.add", "toy.collective", "toy.add"}, false);
   std::vector<std::future<absl::Status>> prepared = cluster.prepare(2, cluster.meet());
   CHECK(prepared[0].get().ok());  // the client is no member
   CHECK(prepared[1].wait_for(Millis(50)) == std::future_status::timeout);
@@ -327,7 +329,7 @@ TEST_CASE("a member that does not come at load is waited for until that is cance
 }
 
 TEST_CASE("a member that does not come in a step is waited for until it is stopped or too late") {
-  ToyCluster cluster({"toy.meet", "toy.add", "toy.add"}, false);
+  ToyCluster cluster({"toy.collective", "toy.add", "toy.add"}, false);
   for (std::future<absl::Status>& status : cluster.prepare(3, cluster.meet())) {
     REQUIRE(status.get().ok());
   }
