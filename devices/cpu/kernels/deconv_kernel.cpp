@@ -70,7 +70,8 @@ absl::StatusOr<Shape> shapeOf(const Step& step) {
 }
 
 /// Pairs of a pixel and a tap along one dim that fall on each result index.
-std::vector<std::vector<std::pair<int64_t, int64_t>>> meetings(const Shape& shape, size_t dim) {
+std::vector<std::vector<std::pair<int64_t, int64_t>>> pixelTapPairs(const Shape& shape,
+                                                                    size_t dim) {
   const Window& w = shape.window;
   std::vector<std::vector<std::pair<int64_t, int64_t>>> found(
       static_cast<size_t>(shape.output[dim]));
@@ -128,7 +129,7 @@ class Spread {
   /// The places over one more dim, outside those of `inner`.
   Places times(const Places& inner, size_t dim, int64_t pixelStride, int64_t tapStride) const {
     Places product;
-    for (const auto& index : meetings(shape_, dim)) {
+    for (const auto& index : pixelTapPairs(shape_, dim)) {
       for (const Dims& places : inner) {
         product.emplace_back();
         for (auto [pixel, tap] : index) {

@@ -11,18 +11,18 @@
 namespace graphrun::devices::cpu {
 
 /// A tap of the window, and how far from its result the element lies that it is multiplied with.
-struct Meeting {
+struct PhaseTap {
   int64_t tap, shift;
 };
 
 /// Along one dim: for each remainder of the stride the taps that fall on such results. Those at
 /// every stride-th place are so a convolution of their own, of stride 1.
-struct Meetings {
-  std::vector<std::vector<Meeting>> phases;
+struct PhaseTaps {
+  std::vector<std::vector<PhaseTap>> phases;
   int64_t least = std::numeric_limits<int64_t>::max();
   int64_t most = std::numeric_limits<int64_t>::min();
 
-  Meetings(int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
+  PhaseTaps(int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
       : phases(static_cast<size_t>(stride)) {
     for (int64_t tap = 0; tap < taps; ++tap) {
       // Result stride * q + r has element q + shift where r + pad - tap * dilation = stride *

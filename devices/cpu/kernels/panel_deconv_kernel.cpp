@@ -29,7 +29,7 @@ absl::Status declined(absl::string_view what) {
 struct Plan {
   int64_t batch, groups, in, out;  ///< in, out: channels of a group
   Extent input, output, kernel, strides;
-  Meetings rows, columns;
+  PhaseTaps rows, columns;
   int64_t panels, width;  ///< of a group's filter, and their columns
   std::vector<VectorPostOp> postOps;
 
@@ -94,8 +94,8 @@ absl::StatusOr<Plan> planOf(const Step& step) {
             Extent::of(out.subspan(2), 1),
             window,
             strides,
-            Meetings(window.h, strides.h, dilations.h, pads.h),
-            Meetings(window.w, strides.w, dilations.w, pads.w),
+            PhaseTaps(window.h, strides.h, dilations.h, pads.h),
+            PhaseTaps(window.w, strides.w, dilations.w, pads.w),
             panels,
             vectors * kVectorLanes,
             {}};
@@ -185,8 +185,8 @@ class PanelDeconv : public Kernel {
         (strip.group * plan_.panels + strip.panel) * plan_.kernel.count() * plan_.panelFloats();
     const auto* x = static_cast<const float*>(buffers[x_]);
     x += (strip.image * plan_.input.count() * plan_.groups + strip.group) * plan_.in;
-    for (const Meeting& row : plan_.rows.phases[static_cast<size_t>(strip.phase.h)]) {
-      for (const Meeting& column : plan_.columns.phases[static_cast<size_t>(strip.phase.w)]) {
+    for (const PhaseTap& row : plan_.rows.phases[static_cast<size_t>(strip.phase.h)]) {
+      for (const PhaseTap& column : plan_.columns.phases[static_cast<size_t>(strip.phase.w)]) {
         const float* panel = filter + (row.tap * plan_.kernel.w + column.tap) * plan_.panelFloats();
         addTap(strip, {row.shift, column.shift}, x, panel, sums);
       }

@@ -20,7 +20,7 @@ namespace {
 
 struct Plan {
   Extent strides, output;
-  Meetings rows, columns;
+  PhaseTaps rows, columns;
   PlaneShape shape;  ///< of the sums: a convolution whose results are those of one remainder
   Extent kernel;     ///< the window
 };
@@ -50,8 +50,8 @@ absl::StatusOr<Plan> planOf(const Step& step) {
                                 Extent::of(w.padsBegin, 0)}
                          .asRow();
   Extent strides = whole.strides, output = whole.output;
-  Meetings rows(whole.kernel.h, strides.h, whole.dilations.h, whole.pads.h);
-  Meetings columns(whole.kernel.w, strides.w, whole.dilations.w, whole.pads.w);
+  PhaseTaps rows(whole.kernel.h, strides.h, whole.dilations.h, whole.pads.h);
+  PhaseTaps columns(whole.kernel.w, strides.w, whole.dilations.w, whole.pads.w);
   PlaneShape shape = whole;
   shape.output = {(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
   shape.kernel = {rows.reach() + 1, columns.reach() + 1};
@@ -64,8 +64,8 @@ absl::StatusOr<Plan> planOf(const Step& step) {
 PlaneSums sumsOf(const Plan& plan, const PlaneStrips& strips, int64_t y, int64_t x) {
   int64_t out = plan.shape.out;
   PlaneSums sums{plan.shape.in, plan.kernel.count() * out, {}};
-  for (const Meeting& row : plan.rows.phases[static_cast<size_t>(y)]) {
-    for (const Meeting& column : plan.columns.phases[static_cast<size_t>(x)]) {
+  for (const PhaseTap& row : plan.rows.phases[static_cast<size_t>(y)]) {
+    for (const PhaseTap& column : plan.columns.phases[static_cast<size_t>(x)]) {
       sums.taps.push_back(
           {(row.shift - plan.rows.least) * strips.width() + column.shift - plan.columns.least,
            (row.tap * plan.kernel.w + column.tap) * out});
