@@ -137,7 +137,7 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
     auto record = std::make_unique<Record>(this, action.kind);
     switch (action.kind) {
       case Action::Kind::kLaunch:
-      case Action::Kind::kMeet:
+      case Action::Kind::kCollective:
         GR_RETURN_IF_ERROR(addLaunch(executable, action, kernels));
         break;
       case Action::Kind::kAwait:
@@ -186,7 +186,7 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
   const bool isRecorded = action.kind == Action::Kind::kLaunch;
   auto record = std::make_unique<Record>(this, Action::Kind::kLaunch);
   record->segment = std::make_unique<Segment>(device_.context, isRecorded);
-  if (action.kind == Action::Kind::kMeet) {
+  if (action.kind == Action::Kind::kCollective) {
     GR_ASSIGN_OR_RETURN(record->met, Event::create(device_.context));
   }
   for (uint32_t index : action.steps) {

@@ -31,7 +31,7 @@ class Scheduler {
       } else if (step.operation == kCollectiveMember) {
         closeLaunch();
         sendPending();
-        launch_.kind = Action::Kind::kMeet;
+        launch_.kind = Action::Kind::kCollective;
         addCompute(i);
         closeLaunch();
       } else {
@@ -112,7 +112,7 @@ class Scheduler {
       }
     }
     bool launches = std::any_of(actions_.begin(), actions_.end(), [](const Action& action) {
-      return action.kind == Action::Kind::kLaunch || action.kind == Action::Kind::kMeet;
+      return action.kind == Action::Kind::kLaunch || action.kind == Action::Kind::kCollective;
     });
     if (launches) {
       actions_.push_back({.kind = Action::Kind::kFinish});

@@ -13,17 +13,17 @@ namespace graphrun::devices::cuda {
 
 struct Action {
   enum class Kind : uint8_t {
-    kLaunch,   ///< copies `in` to the GPU, runs `steps`, copies `out` to the host; does not wait
-    kMeet,     ///< the same for one step that is a collective, which is never part of a graph
-    kAwait,    ///< waits until `buffer` is on the host
-    kSend,     ///< `step`
-    kReceive,  ///< `step`
-    kFinish    ///< waits for all that was launched
+    kLaunch,      ///< copies `in` to the GPU, runs `steps`, copies `out` to the host; does not wait
+    kCollective,  ///< the same for one step that is a collective, which is never part of a graph
+    kAwait,       ///< waits until `buffer` is on the host
+    kSend,        ///< `step`
+    kReceive,     ///< `step`
+    kFinish       ///< waits for all that was launched
   };
   Kind kind = Kind::kLaunch;
-  std::vector<uint32_t> steps;  ///< kLaunch, kMeet: of the executable, in order
-  std::vector<uint32_t> in;     ///< kLaunch, kMeet: buffers
-  std::vector<uint32_t> out;    ///< kLaunch, kMeet: buffers
+  std::vector<uint32_t> steps;  ///< kLaunch, kCollective: of the executable, in order
+  std::vector<uint32_t> in;     ///< kLaunch, kCollective: buffers
+  std::vector<uint32_t> out;    ///< kLaunch, kCollective: buffers
   uint32_t buffer = 0;          ///< kAwait
   uint32_t step = 0;            ///< kSend, kReceive
 };

@@ -13,8 +13,8 @@ std::string textOf(const std::vector<Action>& actions) {
   for (const Action& action : actions) {
     switch (action.kind) {
       case Action::Kind::kLaunch:
-      case Action::Kind::kMeet:
-        parts.push_back((action.kind == Action::Kind::kMeet ? "meet " : "launch ") +
+      case Action::Kind::kCollective:
+        parts.push_back((action.kind == Action::Kind::kCollective ? "meet " : "launch ") +
                         absl::StrJoin(action.steps, ","));
         if (!action.in.empty()) {
           parts.back() += " in " + absl::StrJoin(action.in, ",");
