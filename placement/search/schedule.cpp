@@ -32,7 +32,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   moreTurns_.assign(nodes * static_cast<size_t>(cores_.more()), {});
   onCore_.assign(cores, {});
   arrives_.assign(flat_->edgeCount(), kNone);
-  sendings_.assign(graph_->tensors.size(), hasSides());
+  linkTransfers_.assign(graph_->tensors.size(), hasSides());
   lately_.resize(cores);
   seen_ = {0, std::vector<int>(cores, 0), std::vector<int>(static_cast<size_t>(lines_.links()), 0)};
   findEnds();
@@ -45,12 +45,12 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   }
   for (const Transfer& transfer : simulation.transfers) {  // each link's in its order
     const int id = make(transfer.tensor, transfer.to);
-    Sending& sending = sendings_.edit(id);
-    sending.start = transfer.start;
-    sending.finish = transfer.finish;
+    LinkTransfer& linkTransfer = linkTransfers_.edit(id);
+    linkTransfer.start = transfer.start;
+    linkTransfer.finish = transfer.finish;
     forWays(id, [&](Way way) {
       if (way != Way::kLink) {
-        Passage& passage = sendings_.editPassage(way, id);
+        Passage& passage = linkTransfers_.editPassage(way, id);
         passage.free = way == Way::kLeaves ? transfer.sent : transfer.start + passage.duration;
       }
     });
@@ -82,32 +82,32 @@ Placement Schedule::placement(const char* strategy) const {
 
 // What is sent.
 
-/// A sending that nobody waits for yet.
+/// A linkTransfer that nobody waits for yet.
 int Schedule::make(int tensor, int to) {
   const int producer = graph_->tensor(tensor).producer;
-  const int id = sendings_.make(tensor, producer, to);
+  const int id = linkTransfers_.make(tensor, producer, to);
   due_.admit(id);
-  sendings_.edit(id).ready = producer < 0 ? 0 : nodes_[producer].finish;
+  linkTransfers_.edit(id).ready = producer < 0 ? 0 : nodes_[producer].finish;
   joinLink(id);
   touchSender(tensor);
   return id;
 }
 
 int Schedule::acquire(int tensor, int to) {
-  int id = sendings_.find(tensor, to);
+  int id = linkTransfers_.find(tensor, to);
   id = id == kNone ? make(tensor, to) : id;
-  ++sendings_.edit(id).uses;
+  ++linkTransfers_.edit(id).uses;
   return id;
 }
 
 void Schedule::release(int id) {
-  if (--sendings_.edit(id).uses > 0) {
+  if (--linkTransfers_.edit(id).uses > 0) {
     return;
   }
   leaveLink(id);
-  sendings_.remove(id);
-  touchSender(sendings_[id].tensor);
-  due_.dropSending(id);
+  linkTransfers_.remove(id);
+  touchSender(linkTransfers_[id].tensor);
+  due_.dropTransfer(id);
 }
 
 // Changes.
@@ -162,8 +162,8 @@ void Schedule::receive(int tensor, const Use& use) {
 
 /// A tensor is made on `to` instead of `from`.
 void Schedule::moveOutput(int tensor, int from, int to) {
-  forSendings(tensor, [&](int id) {
-    if (sendings_[id].to != to) {
+  forTransfers(tensor, [&](int id) {
+    if (linkTransfers_[id].to != to) {
       leaveLink(id);
       joinLink(id);
     }
@@ -180,7 +180,7 @@ void Schedule::moveOutput(int tensor, int from, int to) {
   if (at.isOutput && at.outputHome == from) {
     acquire(tensor, from);
   } else if (at.isOutput && at.outputHome == to) {
-    release(sendings_.find(tensor, to));
+    release(linkTransfers_.find(tensor, to));
   }
 }
 
@@ -228,7 +228,7 @@ void Schedule::undo() {
   onCore_.undo();
   order_.undo();
   arrives_.undo();
-  sendings_.undo();
+  linkTransfers_.undo();
   lines_.undo();
   beside_.undo();
 }
@@ -249,7 +249,7 @@ void Schedule::commit() {
   onCore_.keep();
   order_.keep();
   arrives_.keep();
-  sendings_.keep();
+  linkTransfers_.keep();
   lines_.keep();
   beside_.keep();
 }

@@ -14,8 +14,8 @@
 #include "placement/search/beside_step.h"
 #include "placement/search/core_places.h"
 #include "placement/search/due_work.h"
+#include "placement/search/link_transfers.h"
 #include "placement/search/rank_order.h"
-#include "placement/search/sendings.h"
 #include "placement/search/undoable_vector.h"
 #include "placement/search/waiting_lines.h"
 #include "placement/simulator/placed_costs.h"
@@ -122,7 +122,7 @@ class Schedule {
     int rank;
     int tensor;
     int to;
-    int sending;
+    int linkTransfer;
     bool operator<(const Place& other) const {
       return std::tie(ready, rank, tensor, to) <
              std::tie(other.ready, other.rank, other.tensor, other.to);
@@ -156,10 +156,10 @@ class Schedule {
     std::vector<int> outputs;  // of the graph
     bool asksLinks = false;    // rather than the outputs
   };
-  /// A tail lasts from the start of a node, or sending, to the end of the step.
+  /// A tail lasts from the start of a node, or linkTransfer, to the end of the step.
   struct Tails {
     std::vector<int64_t> nodes;
-    std::vector<int64_t> sendings;  // while those of nodes are learnt
+    std::vector<int64_t> linkTransfers;  // while those of nodes are learnt
   };
   /// Tells in which round something was seen first, by core and by link.
   struct Seen {
@@ -225,18 +225,18 @@ class Schedule {
     }
   }
   bool queues(int link) const { return simulator_->links().link(link).model.queues; }
-  int rankOf(const Sending& sending) const {
-    return sending.producer < 0 ? kNone : rank(sending.producer);
+  int rankOf(const LinkTransfer& linkTransfer) const {
+    return linkTransfer.producer < 0 ? kNone : rank(linkTransfer.producer);
   }
-  /// Calls `visit` with each sending of a tensor, or of all outputs of a node.
+  /// Calls `visit` with each linkTransfer of a tensor, or of all outputs of a node.
   template <typename Visit>
-  void forSendings(int tensor, const Visit& visit) const {
-    sendings_.forTensor(tensor, visit);
+  void forTransfers(int tensor, const Visit& visit) const {
+    linkTransfers_.forTensor(tensor, visit);
   }
   template <typename Visit>
-  void forSendingsOf(int node, const Visit& visit) const {
+  void forTransfersOf(int node, const Visit& visit) const {
     for (int tensor : flat_->outputs(node)) {
-      forSendings(tensor, visit);
+      forTransfers(tensor, visit);
     }
   }
 
@@ -267,7 +267,7 @@ class Schedule {
   // schedule.cpp: changes.
   int make(int tensor, int to);
   int acquire(int tensor, int to);
-  void release(int sending);
+  void release(int linkTransfer);
   void receive(int tensor, const Use& use);
   void moveOutput(int tensor, int from, int to);
   void commit();
@@ -278,20 +278,20 @@ class Schedule {
   void joinDevice(int node, int device);
   void joinCore(int node, int core);
   bool hasSides() const { return lines_.sides() > 0; }
-  /// Calls `visit` with each way on which the sending waits in line.
+  /// Calls `visit` with each way on which the linkTransfer waits in line.
   template <typename Visit>
-  void forWays(int sending, const Visit& visit) const {
-    lines_.forWays(sendings_[sending], visit);
+  void forWays(int linkTransfer, const Visit& visit) const {
+    lines_.forWays(linkTransfers_[linkTransfer], visit);
   }
-  Place placeOf(Way way, int sending) const;
+  Place placeOf(Way way, int linkTransfer) const;
   bool precedes(Way way, int a, int b) const;
-  int neighbour(Way way, const Sending& sending) const;
-  void leaveLine(Way way, int sending);
-  void leaveLink(int sending);
-  void joinLink(int sending);
-  void insert(Way way, int sending, int near);
-  bool isMisplaced(Way way, int sending) const;
-  void reinsert(int sending);
+  int neighbour(Way way, const LinkTransfer& linkTransfer) const;
+  void leaveLine(Way way, int linkTransfer);
+  void leaveLink(int linkTransfer);
+  void joinLink(int linkTransfer);
+  void insert(Way way, int linkTransfer, int near);
+  bool isMisplaced(Way way, int linkTransfer) const;
+  void reinsert(int linkTransfer);
   void reinsertAll(int node);
   void mergeLine(Way way, int line, int cut);
   void findEnds();
@@ -300,13 +300,13 @@ class Schedule {
   int64_t shiftOf(int rank) const;
   int64_t startOf(int node) const { return nodes_[node].start + shiftOf(rank(node)); }
   int64_t finishOf(int node) const { return nodes_[node].finish + shiftOf(rank(node)); }
-  int64_t arrivalOf(int sending) const {
-    return sendings_[sending].finish + shiftOf(rankOf(sendings_[sending]));
+  int64_t arrivalOf(int linkTransfer) const {
+    return linkTransfers_[linkTransfer].finish + shiftOf(rankOf(linkTransfers_[linkTransfer]));
   }
   int64_t earliestStart(int node) const;
   int64_t durationOf(int node) const;
   int lastNode() const;
-  int senderOf(int sending) const;
+  int senderOf(int linkTransfer) const;
   int blocker(int node) const;
   void touchNode(int node);
   void touchSharers(int node);
@@ -314,13 +314,13 @@ class Schedule {
   void touchSender(int tensor);
   void touchFellows(int node);
   void touchCollectivesAfter(int node);
-  void touchSending(int sending);
+  void touchTransfer(int linkTransfer);
   void touchAgain(int firstRank, int lastRank);
   void followNode(int64_t was, int64_t is, int node);
-  void followSending(int64_t was, int64_t is, int sending);
+  void followTransfer(int64_t was, int64_t is, int linkTransfer);
   void settleNode(int node);
-  void settleSending(int sending);
-  int64_t passSides(int sending, int64_t begin);
+  void settleTransfer(int linkTransfer);
+  int64_t passSides(int linkTransfer, int64_t begin);
   void settleRank(int rank);
   void settleAll();
   int64_t besideNs(int64_t step) const;
@@ -337,7 +337,7 @@ class Schedule {
   // schedule_window.cpp: the step as a window tells it.
   bool isOpen() const { return window_.last > 0; }
   int endOfWork() const { return isOpen() ? window_.last : nodeCount(); }
-  int64_t tailOfSending(int id) const;
+  int64_t tailOfTransfer(int id) const;
   int64_t tailOfNode(int node) const;
   void findReaders();
   int64_t startAfterWindow(int node) const;
@@ -354,8 +354,8 @@ class Schedule {
   UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]
   UndoableVector<WaitingLine> onCore_;
   RankOrder order_;
-  UndoableVector<int> arrives_;  // by edge: the sending that brings the tensor, kNone at home
-  Sendings sendings_;
+  UndoableVector<int> arrives_;  // by edge: the linkTransfer that brings the tensor, kNone at home
+  LinkTransfers linkTransfers_;
   WaitingLines lines_;
   BesideStep beside_;
   Ends ends_;

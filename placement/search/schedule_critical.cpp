@@ -19,27 +19,27 @@ int Schedule::lastNode() const {
     look(node, node == kNone ? 0 : finishOf(node));
   }
   for (int t : ends_.outputs) {
-    forSendings(t, [&](int id) { look(senderOf(id), arrivalOf(id)); });
+    forTransfers(t, [&](int id) { look(senderOf(id), arrivalOf(id)); });
   }
   return last;
 }
 
-/// The node that a sending leaves from, or the first of those in a line that it waited behind.
+/// The node that a linkTransfer leaves from, or the first of those in a line that it waited behind.
 int Schedule::senderOf(int id) const {
-  auto behind = [&](int sending) {
+  auto behind = [&](int linkTransfer) {
     int last = kNone;  // of those before it the one that had its turn last
-    forWays(sending, [&](Way way) {
-      int before = sendings_.turn(way, sending).before;
-      bool isLater =
-          before != kNone && (last == kNone || sendings_[before].start > sendings_[last].start);
+    forWays(linkTransfer, [&](Way way) {
+      int before = linkTransfers_.turn(way, linkTransfer).before;
+      bool isLater = before != kNone &&
+                     (last == kNone || linkTransfers_[before].start > linkTransfers_[last].start);
       last = isLater ? before : last;
     });
     return last;
   };
-  while (sendings_[id].start > sendings_[id].ready && behind(id) != kNone) {
+  while (linkTransfers_[id].start > linkTransfers_[id].ready && behind(id) != kNone) {
     id = behind(id);
   }
-  return sendings_[id].producer;
+  return linkTransfers_[id].producer;
 }
 
 /// The node without which this one could start earlier, of those that come before the end of a

@@ -74,7 +74,7 @@ void Schedule::joinCore(int node, int core) {
 /// Returns a transfer's position: what one endpoint sends is ready in the order of ranks, whatever
 /// is due.
 Schedule::Place Schedule::placeOf(Way way, int id) const {
-  const Sending& at = sendings_[id];
+  const LinkTransfer& at = linkTransfers_[id];
   int rank = rankOf(at);
   bool isShared = way != Way::kLink || lines_.isShared(at.link);
   return {isShared ? at.ready + shiftOf(rank) : 0, rank, at.tensor, at.to, id};
@@ -82,35 +82,37 @@ Schedule::Place Schedule::placeOf(Way way, int id) const {
 
 bool Schedule::precedes(Way way, int a, int b) const { return placeOf(way, a) < placeOf(way, b); }
 
-/// A sending in the same line, likely to be near; kNone when there is no other.
-int Schedule::neighbour(Way way, const Sending& sending) const {
+/// A linkTransfer in the same line, likely to be near; kNone when there is no other.
+int Schedule::neighbour(Way way, const LinkTransfer& linkTransfer) const {
   constexpr int kFar = 64;  // ranks
   constexpr int kShort = 16;
-  const int line = lines_.lineOf(way, sending);
+  const int line = lines_.lineOf(way, linkTransfer);
   if (lines_.at(way, line).count <= kShort) {
     return lines_.at(way, line).last;
   }
   int found = kNone;
-  int last = std::max(0, rankOf(sending) - kFar);
-  for (int r = rankOf(sending) - 1; r >= last && found == kNone; --r) {
-    forSendingsOf(nodeAt(r),
-                  [&](int id) { found = lines_.lineOf(way, sendings_[id]) == line ? id : found; });
+  int last = std::max(0, rankOf(linkTransfer) - kFar);
+  for (int r = rankOf(linkTransfer) - 1; r >= last && found == kNone; --r) {
+    forTransfersOf(nodeAt(r), [&](int id) {
+      found = lines_.lineOf(way, linkTransfers_[id]) == line ? id : found;
+    });
   }
   return found == kNone ? lines_.at(way, line).finger : found;
 }
 
 void Schedule::leaveLine(Way way, int id) {
-  const Turn left = sendings_.turn(way, id);
-  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, sendings_[id]));
+  const Turn left = linkTransfers_.turn(way, id);
+  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, linkTransfers_[id]));
   --list.count;
-  list.bytes -= graph_->tensor(sendings_[id].tensor).bytes;
-  (left.before == kNone ? list.first : sendings_.editTurn(way, left.before).after) = left.after;
-  (left.after == kNone ? list.last : sendings_.editTurn(way, left.after).before) = left.before;
+  list.bytes -= graph_->tensor(linkTransfers_[id].tensor).bytes;
+  (left.before == kNone ? list.first : linkTransfers_.editTurn(way, left.before).after) =
+      left.after;
+  (left.after == kNone ? list.last : linkTransfers_.editTurn(way, left.after).before) = left.before;
   if (list.finger == id) {
     list.finger = left.before == kNone ? left.after : left.before;
   }
   if (left.after != kNone) {
-    touchSending(left.after);
+    touchTransfer(left.after);
   }
 }
 
@@ -118,48 +120,49 @@ void Schedule::leaveLink(int id) {
   forWays(id, [&](Way way) { leaveLine(way, id); });
 }
 
-/// Puts a sending on the link that leads from where its tensor is, and in line for its interfaces.
+/// Puts a linkTransfer on the link that leads from where its tensor is, and in line for its
+/// interfaces.
 void Schedule::joinLink(int id) {
   const LinkTable& links = simulator_->links();
-  Sending& sending = sendings_.edit(id);
-  const int64_t bytes = graph_->tensor(sending.tensor).bytes;
-  sending.link = links.id(homeOf(sending.tensor), sending.to);
-  sending.duration = links.nanos(sending.link, bytes);
+  LinkTransfer& linkTransfer = linkTransfers_.edit(id);
+  const int64_t bytes = graph_->tensor(linkTransfer.tensor).bytes;
+  linkTransfer.link = links.id(homeOf(linkTransfer.tensor), linkTransfer.to);
+  linkTransfer.duration = links.nanos(linkTransfer.link, bytes);
   forWays(id, [&](Way way) {
     if (way != Way::kLink) {
-      sendings_.editPassage(way, id).duration =
-          links.side(lines_.lineOf(way, sendings_[id])).nanos(bytes);
+      linkTransfers_.editPassage(way, id).duration =
+          links.side(lines_.lineOf(way, linkTransfers_[id])).nanos(bytes);
     }
-    insert(way, id, neighbour(way, sendings_[id]));
+    insert(way, id, neighbour(way, linkTransfers_[id]));
   });
 }
 
-/// Puts a sending where its line's order wants it, looking from `near` on.
+/// Puts a linkTransfer where its line's order wants it, looking from `near` on.
 void Schedule::insert(Way way, int id, int near) {
   int before = near;
   while (before != kNone && precedes(way, id, before)) {
-    before = sendings_.turn(way, before).before;
+    before = linkTransfers_.turn(way, before).before;
   }
-  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, sendings_[id]));
-  int after = before == kNone ? list.first : sendings_.turn(way, before).after;
+  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, linkTransfers_[id]));
+  int after = before == kNone ? list.first : linkTransfers_.turn(way, before).after;
   while (after != kNone && precedes(way, after, id)) {
     before = after;
-    after = sendings_.turn(way, after).after;
+    after = linkTransfers_.turn(way, after).after;
   }
   ++list.count;
-  list.bytes += graph_->tensor(sendings_[id].tensor).bytes;
+  list.bytes += graph_->tensor(linkTransfers_[id].tensor).bytes;
   list.finger = id;
-  sendings_.editTurn(way, id) = {before, after};
-  (before == kNone ? list.first : sendings_.editTurn(way, before).after) = id;
-  (after == kNone ? list.last : sendings_.editTurn(way, after).before) = id;
-  touchSending(id);
+  linkTransfers_.editTurn(way, id) = {before, after};
+  (before == kNone ? list.first : linkTransfers_.editTurn(way, before).after) = id;
+  (after == kNone ? list.last : linkTransfers_.editTurn(way, after).before) = id;
+  touchTransfer(id);
   if (after != kNone) {
-    touchSending(after);
+    touchTransfer(after);
   }
 }
 
 bool Schedule::isMisplaced(Way way, int id) const {
-  auto [before, after] = sendings_.turn(way, id);
+  auto [before, after] = linkTransfers_.turn(way, id);
   return (before != kNone && precedes(way, id, before)) ||
          (after != kNone && precedes(way, after, id));
 }
@@ -168,7 +171,7 @@ bool Schedule::isMisplaced(Way way, int id) const {
 void Schedule::reinsert(int id) {
   forWays(id, [&](Way way) {
     if (isMisplaced(way, id)) {
-      auto [before, after] = sendings_.turn(way, id);
+      auto [before, after] = linkTransfers_.turn(way, id);
       leaveLine(way, id);
       insert(way, id, before != kNone ? before : after);
     }
@@ -179,13 +182,13 @@ void Schedule::reinsert(int id) {
 /// leave before the first is put back, or one would be put beside another that is out of place.
 void Schedule::reinsertAll(int node) {
   bool misplaced = false;
-  forSendingsOf(node, [&](int id) {
+  forTransfersOf(node, [&](int id) {
     forWays(id, [&](Way way) { misplaced = misplaced || isMisplaced(way, id); });
   });
   if (misplaced) {
-    forSendingsOf(node, [&](int id) { leaveLink(id); });
-    forSendingsOf(node, [&](int id) {
-      forWays(id, [&](Way way) { insert(way, id, neighbour(way, sendings_[id])); });
+    forTransfersOf(node, [&](int id) { leaveLink(id); });
+    forTransfersOf(node, [&](int id) {
+      forWays(id, [&](Way way) { insert(way, id, neighbour(way, linkTransfers_[id])); });
     });
   }
 }
@@ -198,11 +201,11 @@ void Schedule::mergeLine(Way way, int line, int cut) {
   bool sorted = true;
   bool wasLate = false;
   Place last{-1, 0, 0, 0, kNone};
-  for (int id = lines_.at(way, line).first; id != kNone; id = sendings_.turn(way, id).after) {
+  for (int id = lines_.at(way, line).first; id != kNone; id = linkTransfers_.turn(way, id).after) {
     Place place = placeOf(way, id);
     if (wasLate != (place.rank >= cut)) {
       wasLate = !wasLate;
-      touchSending(id);
+      touchTransfer(id);
     }
     sorted = sorted && last < place;
     last = place;
@@ -215,24 +218,24 @@ void Schedule::mergeLine(Way way, int line, int cut) {
   std::merge(merge_.early.begin(), merge_.early.end(), merge_.late.begin(), merge_.late.end(),
              std::back_inserter(merge_.merged));
   WaitingLine& list = lines_.edit(way, line);
-  list.first = merge_.merged.front().sending;
-  list.last = merge_.merged.back().sending;
+  list.first = merge_.merged.front().linkTransfer;
+  list.last = merge_.merged.back().linkTransfer;
   for (size_t i = 0; i < merge_.merged.size(); ++i) {
-    int id = merge_.merged[i].sending;
-    int before = i == 0 ? kNone : merge_.merged[i - 1].sending;
-    int after = i + 1 == merge_.merged.size() ? kNone : merge_.merged[i + 1].sending;
-    const Turn now = sendings_.turn(way, id);
+    int id = merge_.merged[i].linkTransfer;
+    int before = i == 0 ? kNone : merge_.merged[i - 1].linkTransfer;
+    int after = i + 1 == merge_.merged.size() ? kNone : merge_.merged[i + 1].linkTransfer;
+    const Turn now = linkTransfers_.turn(way, id);
     if (now.before != before) {
-      touchSending(id);
+      touchTransfer(id);
     }
     if (now.before != before || now.after != after) {
-      sendings_.editTurn(way, id) = {before, after};
+      linkTransfers_.editTurn(way, id) = {before, after};
     }
   }
 }
 
-/// After a sending that a node waits for comes that node. Of the others the last one on each link
-/// is enough to look at, if the link queues, or all, if they are fewer.
+/// After a linkTransfer that a node waits for comes that node. Of the others the last one on each
+/// link is enough to look at, if the link queues, or all, if they are fewer.
 void Schedule::findEnds() {
   const std::vector<LinkInfo>& links = simulator_->links().links();
   for (int t = 0; t < graph_->tensorCount(); ++t) {

@@ -75,7 +75,7 @@ void Schedule::touchReaders(int cut) {
   }
 }
 
-/// The first node of each core and the first sending of each link from `cut` on.
+/// The first node of each core and the first linkTransfer of each link from `cut` on.
 void Schedule::touchFirsts(int cut) {
   int missing = 0;
   for (int core = 0; core < onCore_.size(); ++core) {
@@ -85,7 +85,7 @@ void Schedule::touchFirsts(int cut) {
   for (int l = 0; l < lines_.links(); ++l) {
     int last = lines_.onLink(l).last;
     bool counts = !lines_.isShared(l) && last != kNone;
-    missing += counts && rankOf(sendings_[last]) >= cut ? 1 : 0;
+    missing += counts && rankOf(linkTransfers_[last]) >= cut ? 1 : 0;
   }
   ++seen_.round;
   auto isFirst = [&](std::vector<int>& rounds, int id) {
@@ -102,14 +102,14 @@ void Schedule::touchFirsts(int cut) {
         touchNode(node);
       }
     }
-    forSendingsOf(node, [&](int id) {
-      int link = sendings_[id].link;
+    forTransfersOf(node, [&](int id) {
+      int link = linkTransfers_[id].link;
       if (!lines_.isShared(link) && isFirst(seen_.links, link)) {
-        while (sendings_[id].turn.before != kNone &&
-               rankOf(sendings_[sendings_[id].turn.before]) >= cut) {
-          id = sendings_[id].turn.before;  // of several sendings of the node the first
+        while (linkTransfers_[id].turn.before != kNone &&
+               rankOf(linkTransfers_[linkTransfers_[id].turn.before]) >= cut) {
+          id = linkTransfers_[id].turn.before;  // of several linkTransfers of the node the first
         }
-        touchSending(id);
+        touchTransfer(id);
       }
     });
   }
@@ -134,14 +134,14 @@ void Schedule::applyShifts() {
     Node& node = nodes_.edit(nodeAt(r));
     node.start += delay;
     node.finish += delay;
-    forSendingsOf(nodeAt(r), [&](int id) {
-      Sending& sending = sendings_.edit(id);
-      sending.ready += delay;
-      sending.start += delay;
-      sending.finish += delay;
+    forTransfersOf(nodeAt(r), [&](int id) {
+      LinkTransfer& linkTransfer = linkTransfers_.edit(id);
+      linkTransfer.ready += delay;
+      linkTransfer.start += delay;
+      linkTransfer.finish += delay;
       for (Way way : {Way::kLeaves, Way::kEnters}) {
         if (hasSides()) {
-          sendings_.editPassage(way, id).free += delay;
+          linkTransfers_.editPassage(way, id).free += delay;
         }
       }
     });

@@ -67,13 +67,13 @@ void Schedule::touchFellows(int node) {
 
 void Schedule::touchNode(int node) { due_.addNode(node, rank(node)); }
 
-void Schedule::touchSending(int id) { due_.addSending(id, rankOf(sendings_[id])); }
+void Schedule::touchTransfer(int id) { due_.addTransfer(id, rankOf(linkTransfers_[id])); }
 
 /// Moves what is due of nodes that have new ranks to these.
 void Schedule::touchAgain(int firstRank, int lastRank) {
   for (int r = firstRank; r <= lastRank; ++r) {
     bool due = due_.isNodeDue(nodeAt(r));
-    forSendingsOf(nodeAt(r), [&](int id) { due = due || due_.isSendingDue(id); });
+    forTransfersOf(nodeAt(r), [&](int id) { due = due || due_.isSendingDue(id); });
     if (due) {
       due_.addRank(r);
     }
@@ -90,10 +90,10 @@ void Schedule::followNode(int64_t was, int64_t is, int node) {
 }
 
 /// With interfaces it may pass the side that it leaves by at another time and start when it did.
-void Schedule::followSending(int64_t was, int64_t is, int id) {
-  int64_t start = sendings_[id].start + shiftOf(rankOf(sendings_[id]));
+void Schedule::followTransfer(int64_t was, int64_t is, int id) {
+  int64_t start = linkTransfers_[id].start + shiftOf(rankOf(linkTransfers_[id]));
   if (hasSides() || is > start || was >= start) {
-    touchSending(id);
+    touchTransfer(id);
   }
 }
 
@@ -128,39 +128,41 @@ void Schedule::settleNode(int node) {
         followNode(was + delay, finish + delay, use.node);
       }
     }
-    forSendings(tensor, [&](int id) {
-      sendings_.edit(id).ready = finish;
+    forTransfers(tensor, [&](int id) {
+      linkTransfers_.edit(id).ready = finish;
       reinsert(id);
-      followSending(was + delay, finish + delay, id);
+      followTransfer(was + delay, finish + delay, id);
     });
   }
 }
 
-/// When a sending has its turn by all sides on its way, if its link has room for it at `begin`.
+/// When a linkTransfer has its turn by all sides on its way, if its link has room for it at
+/// `begin`.
 int64_t Schedule::passSides(int id, int64_t begin) {
-  const int64_t delay = shiftOf(rankOf(sendings_[id]));
+  const int64_t delay = shiftOf(rankOf(linkTransfers_[id]));
   forWays(id, [&](Way way) {
     if (way == Way::kLink) {
       return;
     }
-    const Passage& at = sendings_.passage(way, id);
+    const Passage& at = linkTransfers_.passage(way, id);
     if (int before = at.turn.before; before != kNone) {
-      const int64_t free = sendings_.passage(way, before).free + shiftOf(rankOf(sendings_[before]));
+      const int64_t free =
+          linkTransfers_.passage(way, before).free + shiftOf(rankOf(linkTransfers_[before]));
       begin = std::max(begin, free - delay);
     }
     if (const int64_t free = begin + at.duration; free != at.free) {
-      sendings_.editPassage(way, id).free = free;
+      linkTransfers_.editPassage(way, id).free = free;
       if (at.turn.after != kNone) {
-        touchSending(at.turn.after);
+        touchTransfer(at.turn.after);
       }
     }
   });
   return begin;
 }
 
-void Schedule::settleSending(int id) {
-  due_.dropSending(id);
-  const Sending& at = sendings_[id];
+void Schedule::settleTransfer(int id) {
+  due_.dropTransfer(id);
+  const LinkTransfer& at = linkTransfers_[id];
   int64_t delay = shiftOf(rankOf(at));
   bool waits = at.turn.before != kNone && queues(at.link);
   int64_t start = waits ? std::max(at.ready, arrivalOf(at.turn.before) - delay) : at.ready;
@@ -170,14 +172,14 @@ void Schedule::settleSending(int id) {
   if (start == at.start && finish == was) {
     return;
   }
-  Sending& settled = sendings_.edit(id);
+  LinkTransfer& settled = linkTransfers_.edit(id);
   settled.start = start;
   settled.finish = finish;
   if (finish == was) {
     return;
   }
   if (settled.turn.after != kNone && queues(settled.link)) {
-    followSending(was + delay, finish + delay, settled.turn.after);
+    followTransfer(was + delay, finish + delay, settled.turn.after);
   }
   for (const Use& use : flat_->uses(settled.tensor)) {
     if (arrives_[use.edge] == id) {
@@ -189,7 +191,7 @@ void Schedule::settleSending(int id) {
 void Schedule::settleRank(int rank) {
   if (rank < 0) {
     for (int id : due_.takeInputs()) {
-      settleSending(id);
+      settleTransfer(id);
     }
     return;
   }
@@ -198,9 +200,9 @@ void Schedule::settleRank(int rank) {
     due_.dropNode(node);
     settleNode(node);
   }
-  forSendingsOf(node, [&](int id) {
+  forTransfersOf(node, [&](int id) {
     if (due_.isSendingDue(id)) {
-      settleSending(id);
+      settleTransfer(id);
     }
   });
 }
@@ -242,7 +244,7 @@ int64_t Schedule::stepNs() {
     step = last == kNone ? step : std::max(step, arrivalOf(last));
   }
   for (size_t i = 0; !ends_.asksLinks && i < ends_.outputs.size(); ++i) {
-    forSendings(ends_.outputs[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
+    forTransfers(ends_.outputs[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
   }
   return step + besideNs(step);
 }
@@ -253,11 +255,11 @@ void Schedule::forget() {
        rank = due_.takeRank(endOfWork())) {
     if (rank >= 0) {
       due_.dropNode(nodeAt(rank));
-      forSendingsOf(nodeAt(rank), [&](int id) { due_.dropSending(id); });
+      forTransfersOf(nodeAt(rank), [&](int id) { due_.dropTransfer(id); });
     }
   }
   for (int id : due_.takeInputs()) {
-    due_.dropSending(id);
+    due_.dropTransfer(id);
   }
 }
 

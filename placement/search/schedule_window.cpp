@@ -15,11 +15,11 @@ struct Event {
   int64_t start;
   int64_t finish;
   int rank;  // of the node, or of the transfer's producer
-  bool isSending;
+  bool isTransfer;
   int id;
   bool operator<(const Event& other) const {
-    return std::tie(start, finish, rank, isSending) <
-           std::tie(other.start, other.finish, other.rank, other.isSending);
+    return std::tie(start, finish, rank, isTransfer) <
+           std::tie(other.start, other.finish, other.rank, other.isTransfer);
   }
 };
 
@@ -28,26 +28,26 @@ struct Event {
 void Schedule::learnTails() {
   assert(!isOpen() && shifts_.empty());
   std::vector<Event> events;
-  events.reserve(static_cast<size_t>(nodeCount()) + sendings_.size());
+  events.reserve(static_cast<size_t>(nodeCount()) + linkTransfers_.size());
   for (int n : order_.nodes()) {
     events.push_back({nodes_[n].start, nodes_[n].finish, rank(n), false, n});
-    forSendingsOf(n, [&](int id) {
-      events.push_back({sendings_[id].start, sendings_[id].finish, rank(n), true, id});
+    forTransfersOf(n, [&](int id) {
+      events.push_back({linkTransfers_[id].start, linkTransfers_[id].finish, rank(n), true, id});
     });
   }
   std::sort(events.begin(), events.end());
   tails_.nodes.assign(static_cast<size_t>(nodeCount()), 0);
-  tails_.sendings.assign(static_cast<size_t>(sendings_.size()), 0);
+  tails_.linkTransfers.assign(static_cast<size_t>(linkTransfers_.size()), 0);
   for (auto event = events.rbegin(); event != events.rend(); ++event) {
-    (event->isSending ? tails_.sendings : tails_.nodes)[static_cast<size_t>(event->id)] =
-        event->isSending ? tailOfSending(event->id) : tailOfNode(event->id);
+    (event->isTransfer ? tails_.linkTransfers : tails_.nodes)[static_cast<size_t>(event->id)] =
+        event->isTransfer ? tailOfTransfer(event->id) : tailOfNode(event->id);
   }
 }
 
-int64_t Schedule::tailOfSending(int id) const {
-  const Sending& at = sendings_[id];
+int64_t Schedule::tailOfTransfer(int id) const {
+  const LinkTransfer& at = linkTransfers_[id];
   bool isWaitedFor = at.turn.after != kNone && queues(at.link);
-  int64_t longest = isWaitedFor ? tails_.sendings[static_cast<size_t>(at.turn.after)] : 0;
+  int64_t longest = isWaitedFor ? tails_.linkTransfers[static_cast<size_t>(at.turn.after)] : 0;
   for (const Use& use : flat_->uses(at.tensor)) {
     if (arrives_[use.edge] == id) {
       longest = std::max(longest, tails_.nodes[static_cast<size_t>(use.node)]);
@@ -55,9 +55,9 @@ int64_t Schedule::tailOfSending(int id) const {
   }
   longest += at.duration;
   forWays(id, [&](Way way) {
-    if (int after = sendings_.turn(way, id).after; way != Way::kLink && after != kNone) {
-      const int64_t held = sendings_.passage(way, id).free - at.start;
-      longest = std::max(longest, held + tails_.sendings[static_cast<size_t>(after)]);
+    if (int after = linkTransfers_.turn(way, id).after; way != Way::kLink && after != kNone) {
+      const int64_t held = linkTransfers_.passage(way, id).free - at.start;
+      longest = std::max(longest, held + tails_.linkTransfers[static_cast<size_t>(after)]);
     }
   });
   return longest;
@@ -80,8 +80,8 @@ int64_t Schedule::tailOfNode(int node) const {
         longest = std::max(longest, tails_.nodes[static_cast<size_t>(use.node)]);
       }
     }
-    forSendings(tensor, [&](int id) {
-      longest = std::max(longest, tails_.sendings[static_cast<size_t>(id)]);
+    forTransfers(tensor, [&](int id) {
+      longest = std::max(longest, tails_.linkTransfers[static_cast<size_t>(id)]);
     });
   }
   return durationOf(node) + longest;
@@ -156,8 +156,8 @@ int64_t Schedule::startAfterWindow(int node) const {
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];
     if (int producer = graph_->tensor(tensor).producer; counts(producer)) {
-      start =
-          std::max(start, arrived == kNone ? nodes_[producer].finish : sendings_[arrived].finish);
+      start = std::max(start,
+                       arrived == kNone ? nodes_[producer].finish : linkTransfers_[arrived].finish);
     }
   }
   return start;
@@ -178,7 +178,7 @@ int64_t Schedule::windowNs() {
     step = std::max(step, startAfterWindow(node) + tails_.nodes[static_cast<size_t>(node)]);
   }
   for (int tensor : window_.ends) {
-    forSendings(tensor, [&](int id) { step = std::max(step, sendings_[id].finish); });
+    forTransfers(tensor, [&](int id) { step = std::max(step, linkTransfers_[id].finish); });
   }
   return step + besideNs(step);
 }
@@ -201,7 +201,7 @@ int Schedule::firstBlocked() const {
     }
   }
   for (int tensor : window_.ends) {
-    forSendings(tensor, [&](int id) { look(senderOf(id), sendings_[id].finish); });
+    forTransfers(tensor, [&](int id) { look(senderOf(id), linkTransfers_[id].finish); });
   }
   return found;
 }

@@ -1,17 +1,17 @@
-// WaitingLines are the lines in which sendings wait.
+// WaitingLines are the lines in which linkTransfers wait.
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_WAITING_LINES_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_WAITING_LINES_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "placement/search/sendings.h"
+#include "placement/search/link_transfers.h"
 #include "placement/search/undoable_vector.h"
 #include "placement/simulator/simulator.h"
 
 namespace graphrun::placement {
 
-/// Nodes of a core, or sendings of a link or of a side of an interface.
+/// Nodes of a core, or linkTransfers of a link or of a side of an interface.
 struct WaitingLine {
   int first = -1;
   int last = -1;
@@ -20,9 +20,9 @@ struct WaitingLine {
   int64_t bytes = 0;  // of a link
 };
 
-/// The lines of links and of the sides of interfaces. Which sendings stand in them, and in what
-/// order, is for others to say. Changes since the last call of keep or undo can be taken back. Not
-/// synchronised; the simulator must outlive it.
+/// The lines of links and of the sides of interfaces. Which linkTransfers stand in them, and in
+/// what order, is for others to say. Changes since the last call of keep or undo can be taken back.
+/// Not synchronised; the simulator must outlive it.
 class WaitingLines {
  public:
   explicit WaitingLines(const Simulator& simulator) : links_(&simulator.links()) {
@@ -46,24 +46,24 @@ class WaitingLines {
   WaitingLine& edit(Way way, int line) {
     return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
   }
-  /// Returns the link, or the side, for which a sending waits; -1: none.
-  int lineOf(Way way, const Sending& sending) const {
-    const LinkInfo& link = links_->link(sending.link);
-    return way == Way::kLink ? sending.link : way == Way::kLeaves ? link.leaves : link.enters;
+  /// Returns the link, or the side, for which a linkTransfer waits; -1: none.
+  int lineOf(Way way, const LinkTransfer& linkTransfer) const {
+    const LinkInfo& link = links_->link(linkTransfer.link);
+    return way == Way::kLink ? linkTransfer.link : way == Way::kLeaves ? link.leaves : link.enters;
   }
-  /// Calls `visit` with each way on which the sending waits in line.
+  /// Calls `visit` with each way on which the linkTransfer waits in line.
   template <typename Visit>
-  void forWays(const Sending& sending, const Visit& visit) const {
+  void forWays(const LinkTransfer& linkTransfer, const Visit& visit) const {
     visit(Way::kLink);
     for (Way way : {Way::kLeaves, Way::kEnters}) {
-      if (sides() > 0 && lineOf(way, sending) >= 0) {
+      if (sides() > 0 && lineOf(way, linkTransfer) >= 0) {
         visit(way);
       }
     }
   }
   /// Returns which way a side leads.
   Way wayOfSide(int side) const { return wayOfSide_[static_cast<size_t>(side)]; }
-  /// Returns whether the order on a link needs the time at which sendings are ready: several
+  /// Returns whether the order on a link needs the time at which linkTransfers are ready: several
   /// endpoints send over it.
   bool isShared(int link) const { return isShared_[static_cast<size_t>(link)] != 0; }
 
@@ -79,8 +79,8 @@ class WaitingLines {
  private:
   void findShared(int devices) {
     std::vector<int> senders(links_->links().size(), kClient - 1);
-    // Sendings that wait in several lines must have one order in all, or they would wait for each
-    // other.
+    // LinkTransfers that wait in several lines must have one order in all, or they would wait for
+    // each other.
     isShared_.assign(senders.size(), links_->sides().empty() ? 0 : 1);
     for (int from = kClient; from < devices; ++from) {
       for (int to = kClient; to < devices; ++to) {

@@ -1,6 +1,6 @@
-// Sendings are tensors on their way, as search changes them.
-#ifndef GRAPHRUN_PLACEMENT_SEARCH_SENDINGS_H_
-#define GRAPHRUN_PLACEMENT_SEARCH_SENDINGS_H_
+// LinkTransfers are tensors on their way, as search changes them.
+#ifndef GRAPHRUN_PLACEMENT_SEARCH_LINK_TRANSFERS_H_
+#define GRAPHRUN_PLACEMENT_SEARCH_LINK_TRANSFERS_H_
 
 #include <cstdint>
 #include <vector>
@@ -20,13 +20,13 @@ struct Turn {
 enum class Way : uint8_t { kLink, kLeaves, kEnters };
 
 /// A tensor on its way to an endpoint, and its neighbours on its link. Times without shifts.
-struct Sending {
+struct LinkTransfer {
   int tensor = 0;
   int producer = -1;  // node; -1 for an input of the graph
   int to = kClient;
   int link = 0;
   int uses = 0;   // consumers there, and one for an output that goes there
-  int next = -1;  // another sending of the tensor
+  int next = -1;  // another linkTransfer of the tensor
   Turn turn;      // on its link
   int64_t duration = 0;
   int64_t ready = 0;
@@ -34,87 +34,88 @@ struct Sending {
   int64_t finish = 0;
 };
 
-/// A sending on its way by a side of an interface, and its neighbours there. Times without shifts.
+/// A linkTransfer on its way by a side of an interface, and its neighbours there. Times without
+/// shifts.
 struct Passage {
   Turn turn;
   int64_t duration = 0;
   int64_t free = 0;  // when the side is free again
 };
 
-/// The sendings of each tensor, by id. Changes since the last call of keep or undo can be taken
-/// back; ids of sendings that are gone are used again. Not synchronised.
-class Sendings {
+/// The linkTransfers of each tensor, by id. Changes since the last call of keep or undo can be
+/// taken back; ids of linkTransfers that are gone are used again. Not synchronised.
+class LinkTransfers {
  public:
   void assign(size_t tensors, bool hasPassages) {
     sent_.assign(tensors, -1);
-    sendings_.assign(0, {});
+    linkTransfers_.assign(0, {});
     passages_.assign(0, {});
     hasPassages_ = hasPassages;
   }
-  int size() const { return sendings_.size(); }
-  const Sending& operator[](int id) const { return sendings_[id]; }
-  Sending& edit(int id) { return sendings_.edit(id); }
+  int size() const { return linkTransfers_.size(); }
+  const LinkTransfer& operator[](int id) const { return linkTransfers_[id]; }
+  LinkTransfer& edit(int id) { return linkTransfers_.edit(id); }
   const Passage& passage(Way way, int id) const { return passages_[passageId(way, id)]; }
   Passage& editPassage(Way way, int id) { return passages_.edit(passageId(way, id)); }
   const Turn& turn(Way way, int id) const {
-    return way == Way::kLink ? sendings_[id].turn : passage(way, id).turn;
+    return way == Way::kLink ? linkTransfers_[id].turn : passage(way, id).turn;
   }
   Turn& editTurn(Way way, int id) {
     return way == Way::kLink ? edit(id).turn : editPassage(way, id).turn;
   }
 
-  /// Calls `visit` with each sending of a tensor.
+  /// Calls `visit` with each linkTransfer of a tensor.
   template <typename Visit>
   void forTensor(int tensor, const Visit& visit) const {
-    for (int id = sent_[tensor]; id >= 0; id = sendings_[id].next) {
+    for (int id = sent_[tensor]; id >= 0; id = linkTransfers_[id].next) {
       visit(id);
     }
   }
   /// Returns the one of a tensor to an endpoint; -1: none.
   int find(int tensor, int to) const {
     int id = sent_[tensor];
-    while (id >= 0 && sendings_[id].to != to) {
-      id = sendings_[id].next;
+    while (id >= 0 && linkTransfers_[id].to != to) {
+      id = linkTransfers_[id].next;
     }
     return id;
   }
 
-  /// Makes a sending that is on no link yet, and for which nobody waits.
+  /// Makes a linkTransfer that is on no link yet, and for which nobody waits.
   int make(int tensor, int producer, int to) {
     int id = take();
     made_.push_back(id);
-    Sending& sending = sendings_.replace(id);
-    sending = {};
+    LinkTransfer& linkTransfer = linkTransfers_.replace(id);
+    linkTransfer = {};
     if (hasPassages_) {
       passages_.replace(passageId(Way::kLeaves, id)) = {};
       passages_.replace(passageId(Way::kEnters, id)) = {};
     }
-    sending.tensor = tensor;
-    sending.producer = producer;
-    sending.to = to;
-    sending.next = sent_[tensor];
+    linkTransfer.tensor = tensor;
+    linkTransfer.producer = producer;
+    linkTransfer.to = to;
+    linkTransfer.next = sent_[tensor];
     sent_.edit(tensor) = id;
     return id;
   }
   /// Takes one that is on no link any more out of those of its tensor.
   void remove(int id) {
-    const Sending& gone = sendings_[id];
+    const LinkTransfer& gone = linkTransfers_[id];
     int* place = &sent_.edit(gone.tensor);
     while (*place != id) {
-      place = &sendings_.edit(*place).next;
+      place = &linkTransfers_.edit(*place).next;
     }
     *place = gone.next;
     gone_.push_back(id);
   }
 
   void undo() {
-    sendings_.undo();
+    linkTransfers_.undo();
     sent_.undo();
     passages_.undo();
     reuse(made_);
   }
   void keep() {
-    sendings_.keep();
+    linkTransfers_.keep();
     sent_.keep();
     passages_.keep();
     reuse(gone_);
@@ -128,7 +129,7 @@ class Sendings {
         passages_.append();
         passages_.append();
       }
-      return sendings_.append();
+      return linkTransfers_.append();
     }
     int id = free_.back();
     free_.pop_back();
@@ -140,15 +141,15 @@ class Sendings {
     gone_.clear();
   }
 
-  UndoableVector<Sending> sendings_;
-  UndoableVector<int> sent_;          // by tensor: its first sending
-  UndoableVector<Passage> passages_;  // [sending][leaves, enters]
+  UndoableVector<LinkTransfer> linkTransfers_;
+  UndoableVector<int> sent_;          // by tensor: its first linkTransfer
+  UndoableVector<Passage> passages_;  // [linkTransfer][leaves, enters]
   bool hasPassages_ = false;
-  std::vector<int> free_;  // sendings that stand for nothing
+  std::vector<int> free_;  // linkTransfers that stand for nothing
   std::vector<int> made_;  // since the last keep or undo
   std::vector<int> gone_;
 };
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_SEARCH_SENDINGS_H_
+#endif  // GRAPHRUN_PLACEMENT_SEARCH_LINK_TRANSFERS_H_
