@@ -77,7 +77,7 @@ struct Device {
   bool hasPort = false;
   /// Its nodes are one call: it begins when all that comes from other devices is there, and what
   /// goes to others leaves when all nodes have run.
-  bool oneCall = false;
+  bool isOffload = false;
   /// Nodes that run at the same time; 0: any number.
   int lanes = 1;
   /// Devices with equal texts have a common library for collectives; "": none.

@@ -16,7 +16,7 @@ Crowding::Crowding(const Cluster& cluster) : machineOf_(cluster.devices.size(), 
   for (size_t d = 0; d < machineOf_.size(); ++d) {
     const Device& device = cluster.devices[d];
     auto machine = ofWorker.find(device.worker);
-    const bool takesTurns = device.lanes == 1 && !device.oneCall;
+    const bool takesTurns = device.lanes == 1 && !device.isOffload;
     if (device.kind.onHostCores && takesTurns && machine != ofWorker.end()) {
       machineOf_[d] = machine->second;
     }

@@ -16,10 +16,10 @@ absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& proble
 bool isForMachines(const PlacementProblem& problem);
 
 /// For the step of devices that are one call, beside others without a limit of nodes at a time and
-/// with free transfers. See call_times.h.
-absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
+/// with free transfers. See offload_times.h.
+absl::StatusOr<PlacementResult> improveOffload(const PlacementProblem& problem,
                                                const PlacementResult* start);
-bool isForCalls(const PlacementProblem& problem);
+bool isForOffload(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement
 

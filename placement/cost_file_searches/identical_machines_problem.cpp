@@ -22,7 +22,7 @@ bool isClassical(const PlacementProblem& problem) {
          problem.graph().shared.empty() && problem.graph().collectives.empty() &&
          !problem.simulator.cores().isShared() &&
          std::all_of(devices.begin(), devices.end(),
-                     [](const Device& device) { return device.lanes == 1 && !device.oneCall; });
+                     [](const Device& device) { return device.lanes == 1 && !device.isOffload; });
 }
 
 /// Everything there is fits on each device at once.

@@ -74,7 +74,7 @@ class DnnReader {
       device.kind = *kind;
       device.memoryBytes = static_cast<int64_t>(limit);
       device.hasPort = true;
-      device.oneCall = calls;
+      device.isOffload = calls;
     }
     for (int64_t i = 0; i < (calls ? std::min<int64_t>(cpus, 1) : cpus); ++i) {
       Device& device = addDevice(file_.cluster, absl::StrCat("cpu:", i), "machine");

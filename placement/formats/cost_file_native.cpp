@@ -154,9 +154,9 @@ class NativeReader {
       }
     }
     device.hasPort = json.flag("port", false);
-    device.oneCall = choice(json, "calls", {"each", "once"}, 0) == 1;
+    device.isOffload = choice(json, "calls", {"each", "once"}, 0) == 1;
     device.lanes = static_cast<int>(json.integer("lanes", 1, kMostLanes));
-    if (device.oneCall && device.lanes != 1) {
+    if (device.isOffload && device.lanes != 1) {
       json.problem("lanes", "a device with \"calls\": \"once\" runs its nodes one after the other");
     }
     readCores(json, device);
@@ -187,7 +187,7 @@ class NativeReader {
     if (std::adjacent_find(device.cores.begin(), device.cores.end()) != device.cores.end()) {
       json.problem("cores", "a core is given twice");
     }
-    if (!device.cores.empty() && (device.oneCall || device.lanes != 1)) {
+    if (!device.cores.empty() && (device.isOffload || device.lanes != 1)) {
       json.problem("cores",
                    "a device with cores runs one node at a time, so it has one lane and "
                    "no \"calls\": \"once\"");

@@ -57,7 +57,7 @@ class CostFileWriter {
       if (device(d).hasPort) {
         entry["port"] = true;
       }
-      if (device(d).oneCall) {
+      if (device(d).isOffload) {
         entry["calls"] = "once";
       }
       if (device(d).lanes != 1) {

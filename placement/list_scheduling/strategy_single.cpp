@@ -77,7 +77,7 @@ bool alike(const PlacementProblem& problem, int a, int b) {
     const Device& device = problem.cluster().devices[static_cast<size_t>(d)];
     const LinkModel& in = links.link(links.id(kClient, d)).model;
     const LinkModel& out = links.link(links.id(d, kClient)).model;
-    return std::tuple(problem.limits[static_cast<size_t>(d)], device.hasPort, device.oneCall,
+    return std::tuple(problem.limits[static_cast<size_t>(d)], device.hasPort, device.isOffload,
                       device.lanes, in.latencyNs, in.bytesPerSecond, in.large, in.queues,
                       out.latencyNs, out.bytesPerSecond, out.large, out.queues);
   };

@@ -17,11 +17,11 @@ absl::Status checkSharedCores(const Cluster& cluster) {
   CoreTable cores(cluster);
   for (size_t d = 0; cores.isShared() && d < cluster.devices.size(); ++d) {
     const Device& device = cluster.devices[d];
-    if (cores.isShared(static_cast<int>(d)) && (device.oneCall || device.lanes != 1)) {
+    if (cores.isShared(static_cast<int>(d)) && (device.isOffload || device.lanes != 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "placement: ", device.name, " shares cores with other devices, so it must run one node ",
           "at a time; got ",
-          device.oneCall ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
+          device.isOffload ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
     }
   }
   return absl::OkStatus();
@@ -30,16 +30,16 @@ absl::Status checkSharedCores(const Cluster& cluster) {
 /// Checks that shared work, which is done once, is done before others go on.
 absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
-    if (!graph.sharedWeights.empty() && device.oneCall) {
+    if (!graph.sharedWeights.empty() && device.isOffload) {
       return absl::InvalidArgumentError(
           absl::StrCat("placement: nodes share weights, so ", device.name,
                        " must run one node at a time; got all in one call"));
     }
     if (!(graph.shared.empty() && graph.collectives.empty()) &&
-        (device.oneCall || device.lanes != 1)) {
+        (device.isOffload || device.lanes != 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "placement: nodes share work, so ", device.name, " must run one node at a time; got ",
-          device.oneCall ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
+          device.isOffload ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
     }
   }
   return absl::OkStatus();
@@ -48,7 +48,7 @@ absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
 /// Searches for devices that are one call do not know what steps take to start.
 absl::Status checkStepStarts(const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
-    if (!cluster.stepStarts.empty() && device.oneCall) {
+    if (!cluster.stepStarts.empty() && device.isOffload) {
       return absl::InvalidArgumentError(
           absl::StrCat("placement: steps take something to start, so ", device.name,
                        " must run one node at a time; got all in one call"));

@@ -143,7 +143,7 @@ bool isForSearch(const PlacementProblem& problem) {
   return problem.objective == Objective::kLatency && !problem.contiguous && devices.size() > 1 &&
          problem.graph().nodeCount() > 1 &&
          std::all_of(devices.begin(), devices.end(),
-                     [](const Device& device) { return device.lanes == 1 && !device.oneCall; });
+                     [](const Device& device) { return device.lanes == 1 && !device.isOffload; });
 }
 
 absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,

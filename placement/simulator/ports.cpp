@@ -70,7 +70,7 @@ class Counter {
 std::vector<PortUse> portUse(const CostGraph& graph, const Cluster& cluster,
                              const Placement& placement) {
   bool any = std::any_of(cluster.devices.begin(), cluster.devices.end(),
-                         [](const Device& device) { return device.hasPort || device.oneCall; });
+                         [](const Device& device) { return device.hasPort || device.isOffload; });
   return any ? Counter(graph, cluster, placement).run()
              : std::vector<PortUse>(cluster.devices.size());
 }

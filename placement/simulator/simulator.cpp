@@ -180,8 +180,8 @@ class Run {
   }
 
   void startDevice(size_t d) {
-    if (device(d).oneCall) {
-      startCall(d, 0);
+    if (device(d).isOffload) {
+      startOffload(d, 0);
       return;
     }
     startNext(coreOf(d), 0);
@@ -283,7 +283,7 @@ class Run {
   /// One thing less that a node waits for.
   void arrive(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
+    if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).isOffload) {
       device(d).lanes == 0 ? startNode(node, now) : startNext(coreOf(d), now);
     }
   }
@@ -327,7 +327,7 @@ class Run {
 
   /// All nodes of the device, if what they read from elsewhere is there. The event of its end is
   /// that of its last node.
-  void startCall(size_t d, int64_t now) {
+  void startOffload(size_t d, int64_t now) {
     if (toCome_[d] > 0 || byDevice_[d].empty()) {
       return;
     }
@@ -342,7 +342,7 @@ class Run {
 
   void finishNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    if (device(d).oneCall) {
+    if (device(d).isOffload) {
       for (int n : byDevice_[d]) {
         publishOutputs(n, now);
       }
@@ -366,9 +366,9 @@ class Run {
     Delivery delivery = deliveries_[static_cast<size_t>(id)];
     int to = result_.transfers[static_cast<size_t>(id)].to;
     deliver(delivery, now);
-    if (delivery.begin < delivery.end && device(static_cast<size_t>(to)).oneCall) {
+    if (delivery.begin < delivery.end && device(static_cast<size_t>(to)).isOffload) {
       --toCome_[static_cast<size_t>(to)];
-      startCall(static_cast<size_t>(to), now);
+      startOffload(static_cast<size_t>(to), now);
     }
   }
 
@@ -376,7 +376,7 @@ class Run {
     for (bool calls : {true, false}) {
       for (const Core& at : onCore_) {
         bool isLeft = at.next < at.nodes.size();
-        if (isLeft && device(static_cast<size_t>(deviceOf(at.nodes[at.next]))).oneCall == calls) {
+        if (isLeft && device(static_cast<size_t>(deviceOf(at.nodes[at.next]))).isOffload == calls) {
           return stuck(at.nodes);
         }
       }
@@ -389,7 +389,7 @@ class Run {
       return missing_[static_cast<size_t>(n)] > 0 || n == nodes.back();
     });
     auto d = static_cast<size_t>(deviceOf(node));
-    std::string why = device(d).oneCall
+    std::string why = device(d).isOffload
                           ? ": its nodes are one call, which needs what others make of its own "
                             "outputs; they must be contiguous"
                           : absl::StrCat(" at node '", graph_.node(node).name,

@@ -35,7 +35,7 @@ Device partOf(const Device& device, int whole, int index, int parts) {
 bool maySplit(const Cluster& cluster, int device) {
   const Device& candidate = cluster.devices[static_cast<size_t>(device)];
   return candidate.kind.onHostCores && candidate.splits && candidate.whole < 0 &&
-         candidate.threads > 1 && candidate.lanes == 1 && !candidate.oneCall &&
+         candidate.threads > 1 && candidate.lanes == 1 && !candidate.isOffload &&
          std::none_of(cluster.devices.begin(), cluster.devices.end(), [&](const Device& other) {
            return &other != &candidate && sharesCores(candidate, other);
          });

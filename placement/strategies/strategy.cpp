@@ -74,7 +74,7 @@ absl::Span<const Strategy> strategies() {
       {"balance", "local search on the loads of devices and links, for throughput", nullptr,
        improveByBalance, isForThroughput},
       {"calls", "local search where devices run all their nodes in one call", nullptr,
-       improveByCalls, isForCalls, true},
+       improveOffload, isForOffload, true},
       {"auto", "the best of all, never worse than single"},
   }};
   return kTable;

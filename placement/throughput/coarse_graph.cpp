@@ -13,10 +13,10 @@ namespace {
 
 using Lists = std::vector<std::vector<int>>;
 
-bool hasCalls(const PlacementProblem& problem) {
+bool hasOffload(const PlacementProblem& problem) {
   const std::vector<Device>& devices = problem.cluster().devices;
   return std::any_of(devices.begin(), devices.end(),
-                     [](const Device& device) { return device.oneCall; });
+                     [](const Device& device) { return device.isOffload; });
 }
 
 void sortUnique(std::vector<int>& values) {
@@ -28,7 +28,7 @@ void sortUnique(std::vector<int>& values) {
 IntLists edgesAfter(const PlacementProblem& problem, const std::vector<int>& groupOf,
                     size_t groups) {
   const CostGraph& graph = problem.graph();
-  bool all = hasCalls(problem);
+  bool all = hasOffload(problem);
   auto counts = [&](int node) { return all || !graph.node(node).backward; };
   Lists after(groups);
   for (const CostTensor& tensor : graph.tensors) {
@@ -156,7 +156,7 @@ CoarseGraph grouped(const PlacementProblem& problem, const std::vector<int>& gro
 }  // namespace
 
 bool wantsContiguity(const PlacementProblem& problem) {
-  return problem.contiguous || hasCalls(problem);
+  return problem.contiguous || hasOffload(problem);
 }
 
 std::vector<int> CoarseGraph::deviceByNode(const std::vector<int>& device) const {

@@ -39,7 +39,7 @@ void SegmentPlanner::addKinds(const std::vector<int>& devices) {
     kind.devices = {d};
     kind.port = device.hasPort;
     kind.lanes = device.lanes;
-    kind.again = sum_ && device.lanes == 0 && !device.oneCall && !problem_.contiguous;
+    kind.again = sum_ && device.lanes == 0 && !device.isOffload && !problem_.contiguous;
     kind.limit = problem_.limits[static_cast<size_t>(d)];
     for (const CoarseNode& coarseNode : coarse_.nodes) {
       bool may = std::binary_search(coarseNode.allowed.begin(), coarseNode.allowed.end(), d);

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "placement/bounds/lower_bounds.h"
-#include "placement/cost_file_searches/call_bound.h"
-#include "placement/cost_file_searches/call_times.h"
 #include "placement/cost_file_searches/cost_file_searches.h"
+#include "placement/cost_file_searches/offload_bound.h"
+#include "placement/cost_file_searches/offload_times.h"
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/problem/contiguity.h"
 #include "placement/problem/problem.h"
@@ -36,10 +36,11 @@ struct Case {
   }
 };
 
-enum class Devices : uint8_t { kAny, kCalls, kCallsAndOthers };
+enum class Devices : uint8_t { kAny, kOffload, kOffloadAndOthers };
 
 /// A random graph whose tensors take time at ports, backward nodes at its end, and devices with and
-/// without ports, lanes, links and shared cores. kCallsAndOthers: one of the kind that isForCalls.
+/// without ports, lanes, links and shared cores. kOffloadAndOthers: one of the kind that
+/// isForOffload.
 Case randomCase(unsigned seed, int nodes, int devices, Devices kind, bool constraints = true) {
   std::mt19937 random(seed);
   auto pick = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
@@ -59,10 +60,13 @@ Case randomCase(unsigned seed, int nodes, int devices, Devices kind, bool constr
   for (size_t d = 0; d < made.cluster.devices.size(); ++d) {
     Device& device = made.cluster.devices[d];
     device.hasPort = pick(2) > 0;
-    device.oneCall = kind != Devices::kAny && (kind == Devices::kCalls || d > 0);
-    device.lanes = device.oneCall ? 1 : kind == Devices::kCallsAndOthers ? 0 : pick(3) == 0 ? 2 : 1;
+    device.isOffload = kind != Devices::kAny && (kind == Devices::kOffload || d > 0);
+    device.lanes = device.isOffload                     ? 1
+                   : kind == Devices::kOffloadAndOthers ? 0
+                   : pick(3) == 0                       ? 2
+                                                        : 1;
   }
-  if (kind == Devices::kCallsAndOthers || pick(1) == 0) {
+  if (kind == Devices::kOffloadAndOthers || pick(1) == 0) {
     made.cluster.links.clear();
     made.cluster.otherLinks =
         LinkModel{LinkKind::kGiven, 0, std::numeric_limits<double>::infinity()};
@@ -176,17 +180,17 @@ TEST_CASE("steps with calls are those of the simulator") {
   int waiting = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
-    Case made = randomCase(seed, 12, 3, Devices::kCallsAndOthers);
+    Case made = randomCase(seed, 12, 3, Devices::kOffloadAndOthers);
     PlacementProblem problem = made.problem(Objective::kLatency, false);
-    REQUIRE(isForCalls(problem));
+    REQUIRE(isForOffload(problem));
     CoarseGraph coarse = coarsenUnits(problem);
-    CallTimes times(problem, coarse);
+    OffloadTimes times(problem, coarse);
     std::mt19937 random(seed);
     DeviceLoads loads(problem, coarse, randomDevices(coarse, random));
     auto tried = tryDevices(problem, coarse.deviceByNode(loads.devices()), "test");
     int64_t step = tried.ok() ? tried->result.simulation.stepNs : kUnlimited;
     REQUIRE(times.stepNs(loads) == step);
-    REQUIRE(callPathBound(problem) <= step);
+    REQUIRE(offloadPathBound(problem) <= step);
     waiting += tried.ok() ? 0 : 1;
   }
   CHECK(waiting > 50);
@@ -248,7 +252,7 @@ TEST_CASE("every strategy gives a valid placement for throughput and for calls")
     int devices = 1 + static_cast<int>(seed % 4);
     checkStrategies(randomCase(seed, 25, devices, Devices::kAny)
                         .problem(Objective::kThroughput, seed % 2 == 0));
-    checkStrategies(randomCase(seed, 25, devices + 1, Devices::kCallsAndOthers)
+    checkStrategies(randomCase(seed, 25, devices + 1, Devices::kOffloadAndOthers)
                         .problem(Objective::kLatency, seed % 2 == 0));
   }
 }
@@ -257,9 +261,9 @@ TEST_CASE("small graphs: the least period and the shortest step with calls are f
   int kinds = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
-    for (Devices kind : {Devices::kAny, Devices::kCalls, Devices::kCallsAndOthers}) {
+    for (Devices kind : {Devices::kAny, Devices::kOffload, Devices::kOffloadAndOthers}) {
       Objective objective =
-          kind == Devices::kCallsAndOthers ? Objective::kLatency : Objective::kThroughput;
+          kind == Devices::kOffloadAndOthers ? Objective::kLatency : Objective::kThroughput;
       Case made = randomCase(seed, 7, 2 + static_cast<int>(seed % 2), kind, kind == Devices::kAny);
       PlacementProblem problem = made.problem(objective, false);
       std::optional<int64_t> least = leastNs(problem);
@@ -328,17 +332,17 @@ TEST_CASE("nodes that wait for each other's group are one piece") {
 }
 
 TEST_CASE("more work gives no worse a placement") {
-  enum class Kind : uint8_t { kThroughput, kContiguous, kCalls };
-  for (Kind kind : {Kind::kThroughput, Kind::kContiguous, Kind::kCalls}) {
+  enum class Kind : uint8_t { kThroughput, kContiguous, kOffload };
+  for (Kind kind : {Kind::kThroughput, Kind::kContiguous, Kind::kOffload}) {
     CAPTURE(static_cast<int>(kind));
-    bool isCalls = kind == Kind::kCalls;
+    bool isOffload = kind == Kind::kOffload;
     int improved = 0;
     for (unsigned seed = 0; seed < 15; ++seed) {
       CAPTURE(seed);
       Case made =
-          randomCase(seed, 40, 4, isCalls ? Devices::kCallsAndOthers : Devices::kAny, false);
+          randomCase(seed, 40, 4, isOffload ? Devices::kOffloadAndOthers : Devices::kAny, false);
       PlacementProblem problem = made.problem(
-          isCalls ? Objective::kLatency : Objective::kThroughput, kind == Kind::kContiguous);
+          isOffload ? Objective::kLatency : Objective::kThroughput, kind == Kind::kContiguous);
       improved += improvesWithWork(problem, 20'000) ? 1 : 0;
     }
     CHECK(improved > 5);

@@ -234,10 +234,10 @@ TEST_CASE("the two readings of a dnn-partitioning file") {
   CHECK_FALSE(file.graph.node(1).supports(0));
   CHECK(file.graph.tensor(0).portNs == 250'000);
   CHECK(file.cluster.devices[0].hasPort);
-  CHECK_FALSE(file.cluster.devices[0].oneCall);
+  CHECK_FALSE(file.cluster.devices[0].isOffload);
   CostFile latency = read(kDnn, {0, Objective::kLatency, false}).value();
   CHECK(latency.cluster.deviceNames() == std::vector<std::string>{"acc:0", "acc:1", "cpu:0"});
-  CHECK(latency.cluster.devices[1].oneCall);
+  CHECK(latency.cluster.devices[1].isOffload);
   CHECK(latency.cluster.devices[2].lanes == 0);
   CHECK(place(*latency.problem(), "heft")->simulation.stepNs == 500'000 + 250'000 + 1'000'000);
 }

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "placement/bounds/lower_bounds.h"
-#include "placement/cost_file_searches/call_bound.h"
-#include "placement/cost_file_searches/call_times.h"
+#include "placement/cost_file_searches/offload_bound.h"
+#include "placement/cost_file_searches/offload_times.h"
 #include "placement/cost_graph/longest_ways.h"
 
 namespace graphrun::placement {
@@ -58,7 +58,7 @@ class PathCutter {
     least_[0] = 0;
     for (size_t from = 0; from < path_.nodes.size(); ++from) {
       for (int d = 0; d < problem_.deviceCount(); ++d) {
-        device(d).oneCall ? growCall(from, d) : runNode(from, d);
+        device(d).isOffload ? growOffload(from, d) : runNode(from, d);
       }
     }
     return least_.back();
@@ -86,7 +86,7 @@ class PathCutter {
   }
 
   /// All calls on the device that begin with the node at `from`.
-  void growCall(size_t from, int d) {
+  void growOffload(size_t from, int d) {
     // A unit's weights come with its first node.
     std::vector<int> units;
     int64_t bytes = 0;
@@ -112,7 +112,7 @@ class PathCutter {
 
 }  // namespace
 
-int64_t callPathBound(const PlacementProblem& problem) {
+int64_t offloadPathBound(const PlacementProblem& problem) {
   int64_t bound = 0;
   for (int64_t ports : {0, 1, 2}) {
     bound = std::max(bound, PathCutter(problem, longestPath(problem, ports)).run());

@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "placement/bounds/lower_bounds.h"
-#include "placement/cost_file_searches/call_bound.h"
-#include "placement/cost_file_searches/call_times.h"
 #include "placement/cost_file_searches/cost_file_searches.h"
+#include "placement/cost_file_searches/offload_bound.h"
+#include "placement/cost_file_searches/offload_times.h"
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
@@ -48,7 +48,7 @@ absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const C
 
 }  // namespace
 
-absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
+absl::StatusOr<PlacementResult> improveOffload(const PlacementProblem& problem,
                                                const PlacementResult* start) {
   GR_ASSIGN_OR_RETURN(CoarseGraph coarse, coarsenContiguous(problem));
   std::optional<PlacementResult> known;
@@ -61,8 +61,8 @@ absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
   if (limit.isCut()) {
     return best;
   }
-  int64_t bound = std::max(boundOf(problem, best), callPathBound(problem));
-  CallGoal goal(problem, coarse, best.simulation.stepNs);
+  int64_t bound = std::max(boundOf(problem, best), offloadPathBound(problem));
+  OffloadGoal goal(problem, coarse, best.simulation.stepNs);
   PlacementProblem rest = problem;
   if (problem.search.budgetNs > 0) {
     rest.search.budgetNs =

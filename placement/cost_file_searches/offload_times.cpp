@@ -1,4 +1,4 @@
-#include "placement/cost_file_searches/call_times.h"
+#include "placement/cost_file_searches/offload_times.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,17 +9,17 @@
 
 namespace graphrun::placement {
 
-bool isForCalls(const PlacementProblem& problem) {
+bool isForOffload(const PlacementProblem& problem) {
   const std::vector<Device>& devices = problem.cluster().devices;
   return problem.objective == Objective::kLatency && problem.graph().nodeCount() > 0 &&
          std::any_of(devices.begin(), devices.end(),
-                     [](const Device& device) { return device.oneCall; }) &&
+                     [](const Device& device) { return device.isOffload; }) &&
          std::all_of(devices.begin(), devices.end(),
-                     [](const Device& device) { return device.oneCall || device.lanes == 0; }) &&
+                     [](const Device& device) { return device.isOffload || device.lanes == 0; }) &&
          transfersAreFree(problem);
 }
 
-CallTimes::CallTimes(const PlacementProblem& problem, const CoarseGraph& coarse)
+OffloadTimes::OffloadTimes(const PlacementProblem& problem, const CoarseGraph& coarse)
     : problem_(problem), coarse_(coarse), nodesOf_(problem.limits.size()) {
   const CostGraph& graph = problem.graph();
   for (const CostNode& node : graph.nodes) {
@@ -31,20 +31,20 @@ CallTimes::CallTimes(const PlacementProblem& problem, const CoarseGraph& coarse)
     after_.endList();
   }
   for (const Device& device : problem.cluster().devices) {
-    isCall_.push_back(device.oneCall);
+    isOffload_.push_back(device.isOffload);
   }
   vertex_.resize(graph.nodes.size());
 }
 
-void CallTimes::placeNodes(const DeviceLoads& loads) {
+void OffloadTimes::placeNodes(const DeviceLoads& loads) {
   size_t devices = nodesOf_.size();
   for (std::vector<int>& nodes : nodesOf_) {
     nodes.clear();
   }
   for (size_t n = 0; n < vertex_.size(); ++n) {
     auto device = static_cast<size_t>(loads.device(coarse_.of[n]));
-    vertex_[n] = isCall_[device] ? device : devices + n;
-    if (isCall_[device]) {
+    vertex_[n] = isOffload_[device] ? device : devices + n;
+    if (isOffload_[device]) {
       nodesOf_[device].push_back(static_cast<int>(n));
     }
   }
@@ -57,7 +57,7 @@ void CallTimes::placeNodes(const DeviceLoads& loads) {
   }
 }
 
-void CallTimes::finish(int node, int64_t at) {
+void OffloadTimes::finish(int node, int64_t at) {
   for (int next : after_[node]) {
     size_t vertex = vertexOf(next);
     if (vertex != vertexOf(node)) {
@@ -69,7 +69,7 @@ void CallTimes::finish(int node, int64_t at) {
   }
 }
 
-int64_t CallTimes::stepNs(const DeviceLoads& loads) {
+int64_t OffloadTimes::stepNs(const DeviceLoads& loads) {
   placeNodes(loads);
   size_t devices = nodesOf_.size();
   ready_.clear();
@@ -103,20 +103,21 @@ int64_t CallTimes::stepNs(const DeviceLoads& loads) {
   return left == 0 ? step : kUnlimited;
 }
 
-CallGoal::CallGoal(const PlacementProblem& problem, const CoarseGraph& coarse, int64_t scaleNs)
+OffloadGoal::OffloadGoal(const PlacementProblem& problem, const CoarseGraph& coarse,
+                         int64_t scaleNs)
     : problem_(problem),
       coarse_(coarse),
       times_(problem, coarse),
       scale_(static_cast<double>(std::max<int64_t>(scaleNs, 1))) {}
 
-double CallGoal::energy(const DeviceLoads& loads) {
+double OffloadGoal::energy(const DeviceLoads& loads) {
   constexpr double kOfScale = 30;
   last_ = times_.stepNs(loads);
   return last_ == kUnlimited ? std::numeric_limits<double>::infinity()
                              : kOfScale * static_cast<double>(last_) / scale_;
 }
 
-int64_t CallGoal::ns(const DeviceLoads& loads) {
+int64_t OffloadGoal::ns(const DeviceLoads& loads) {
   if (problem_.contiguous) {
     Placement placement;
     placement.device = coarse_.deviceByNode(loads.devices());

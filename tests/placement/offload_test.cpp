@@ -60,7 +60,7 @@ TEST_CASE("a call begins with all its inputs and gives at its end") {
   CostGraph graph = diamond();
   Cluster cluster = freeCluster(2);
   cluster.devices[1].hasPort = true;
-  cluster.devices[1].oneCall = true;
+  cluster.devices[1].isOffload = true;
   Simulation simulation = Simulator(graph, cluster).run(onDevices(graph, {0, 1, 1, 0})).value();
   CHECK(simulation.ops[1].start == 10 + 3);
   CHECK(simulation.ops[2].finish == 33);
@@ -72,7 +72,7 @@ TEST_CASE("a call begins with all its inputs and gives at its end") {
 TEST_CASE("a call that needs what others make of its own outputs is refused") {
   CostGraph graph = diamond();
   Cluster cluster = freeCluster(2);
-  cluster.devices[0].oneCall = true;
+  cluster.devices[0].isOffload = true;
   absl::Status refused = Simulator(graph, cluster).run(onDevices(graph, {0, 1, 0, 0})).status();
   CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(messageOf(refused),

@@ -1,6 +1,6 @@
 // The time of a step where devices run all their nodes in one call.
-#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_
-#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_
+#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_OFFLOAD_TIMES_H_
+#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_OFFLOAD_TIMES_H_
 
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace graphrun::placement {
 
 /// The simulator's stepNs for problems of this kind, and nothing else, some twenty times as fast.
-class CallTimes {
+class OffloadTimes {
  public:
-  CallTimes(const PlacementProblem& problem, const CoarseGraph& coarse);
+  OffloadTimes(const PlacementProblem& problem, const CoarseGraph& coarse);
 
   /// kUnlimited where calls would wait for each other. O(V + E).
   int64_t stepNs(const DeviceLoads& loads);
@@ -25,7 +25,7 @@ class CallTimes {
   const PlacementProblem& problem_;
   const CoarseGraph& coarse_;
   IntLists after_;                         // by node: nodes that read from it
-  std::vector<bool> isCall_;               // by device
+  std::vector<bool> isOffload_;            // by device
   std::vector<std::vector<int>> nodesOf_;  // by device that is one call
   // A vertex is such a device, or a node elsewhere, numbered behind the devices.
   std::vector<size_t> vertex_;  // by node
@@ -35,10 +35,10 @@ class CallTimes {
 };
 
 /// The time of a step with calls.
-class CallGoal : public SearchGoal {
+class OffloadGoal : public SearchGoal {
  public:
   /// Energies tell differences beyond a few hundredths of `scaleNs`.
-  CallGoal(const PlacementProblem& problem, const CoarseGraph& coarse, int64_t scaleNs);
+  OffloadGoal(const PlacementProblem& problem, const CoarseGraph& coarse, int64_t scaleNs);
 
   double energy(const DeviceLoads& loads) override;
   int64_t ns(const DeviceLoads& loads) override;
@@ -46,11 +46,11 @@ class CallGoal : public SearchGoal {
  private:
   const PlacementProblem& problem_;
   const CoarseGraph& coarse_;
-  CallTimes times_;
+  OffloadTimes times_;
   double scale_;
   int64_t last_ = 0;
 };
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_CALL_TIMES_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_OFFLOAD_TIMES_H_
