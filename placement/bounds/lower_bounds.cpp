@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 
 namespace graphrun::placement {
 

@@ -3,7 +3,7 @@
 #include <ranges>
 
 #include "placement/cost_file_searches/identical_machines_schedule.h"
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 
 namespace graphrun::placement {
 namespace {
@@ -56,9 +56,9 @@ MachineProblem MachineProblem::make(int machines, std::vector<int64_t> duration,
     };
   };
   auto tasks = std::views::iota(0, static_cast<int>(before.size()));
-  problem.head = longestWays<int64_t>(tasks, cost, edgesOf(problem.before)).before;
+  problem.head = longestPaths<int64_t>(tasks, cost, edgesOf(problem.before)).before;
   problem.tail =
-      longestWays<int64_t>(tasks | std::views::reverse, cost, edgesOf(problem.after)).before;
+      longestPaths<int64_t>(tasks | std::views::reverse, cost, edgesOf(problem.after)).before;
   return problem;
 }
 

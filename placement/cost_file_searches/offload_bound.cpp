@@ -4,7 +4,7 @@
 #include "placement/bounds/lower_bounds.h"
 #include "placement/cost_file_searches/offload_bound.h"
 #include "placement/cost_file_searches/offload_times.h"
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 
 namespace graphrun::placement {
 namespace {

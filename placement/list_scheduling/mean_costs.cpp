@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 
 namespace graphrun::placement {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 #include "placement/cost_graph/ready_nodes.h"
 #include "placement/list_scheduling/mean_costs.h"
 

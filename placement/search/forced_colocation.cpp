@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "placement/bounds/lower_bounds.h"
-#include "placement/cost_graph/longest_ways.h"
+#include "placement/cost_graph/longest_paths.h"
 #include "placement/search/unit_joiner.h"
 
 namespace graphrun::placement {

@@ -1,6 +1,6 @@
 // These functions find longest paths through a graph without cycles.
-#ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
-#define GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
+#ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_PATHS_H_
+#define GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_PATHS_H_
 
 #include <algorithm>
 #include <ranges>
@@ -12,7 +12,7 @@ namespace graphrun::placement {
 
 /// By node, the longest way that leads to it, without and with the node itself.
 template <typename Number>
-struct LongestWays {
+struct LongestPaths {
   std::vector<Number> before;
   std::vector<Number> whole;
 };
@@ -20,9 +20,9 @@ struct LongestWays {
 /// Visits the nodes of `order`, each after all that it is reached from. `cost(node)` is its length;
 /// `forEdges(node, visit)` calls `visit(other, length)` for each edge by which it is reached.
 template <typename Number, typename Order, typename Cost, typename ForEdges>
-LongestWays<Number> longestWays(const Order& order, const Cost& cost, const ForEdges& forEdges) {
+LongestPaths<Number> longestPaths(const Order& order, const Cost& cost, const ForEdges& forEdges) {
   const auto count = static_cast<size_t>(std::ranges::size(order));
-  LongestWays<Number> ways{std::vector<Number>(count, 0), std::vector<Number>(count, 0)};
+  LongestPaths<Number> ways{std::vector<Number>(count, 0), std::vector<Number>(count, 0)};
   for (int node : order) {
     Number& before = ways.before[static_cast<size_t>(node)];
     forEdges(node, [&](int other, Number length) {
@@ -36,8 +36,8 @@ LongestWays<Number> longestWays(const Order& order, const Cost& cost, const ForE
 /// From the begin of the step. `edge(tensor, from, to)` is the length from the end of one node to
 /// the start of another that reads its tensor.
 template <typename Number, typename Cost, typename Edge>
-LongestWays<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, const Edge& edge) {
-  return longestWays<Number>(graph.topologicalOrder, cost, [&](int node, const auto& visit) {
+LongestPaths<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+  return longestPaths<Number>(graph.topologicalOrder, cost, [&](int node, const auto& visit) {
     for (int t : graph.node(node).inputs) {
       if (int producer = graph.tensor(t).producer; producer >= 0) {
         visit(producer, edge(t, producer, node));
@@ -48,9 +48,9 @@ LongestWays<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, cons
 
 /// To the end of the step, likewise.
 template <typename Number, typename Cost, typename Edge>
-LongestWays<Number> waysToEnd(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+LongestPaths<Number> waysToEnd(const CostGraph& graph, const Cost& cost, const Edge& edge) {
   auto backwards = graph.topologicalOrder | std::views::reverse;
-  return longestWays<Number>(backwards, cost, [&](int node, const auto& visit) {
+  return longestPaths<Number>(backwards, cost, [&](int node, const auto& visit) {
     for (int t : graph.node(node).outputs) {
       for (int consumer : graph.tensor(t).consumers) {
         visit(consumer, edge(t, node, consumer));
@@ -64,4 +64,4 @@ inline constexpr auto kNoEdge = [](int, int, int) -> int64_t { return 0; };
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_PATHS_H_
