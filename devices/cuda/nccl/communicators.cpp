@@ -51,7 +51,7 @@ Communicators::Member* Communicators::find(uint32_t id) {
   return found == members_.end() ? nullptr : &*found;
 }
 
-absl::Status Communicators::join(const CommunicatorPlace& place) {
+absl::Status Communicators::join(const CommunicatorRank& place) {
   const std::string name = nameOf(place.communicator);
   if (std::find(ids_.begin(), ids_.end(), place.communicator) == ids_.end()) {
     return absl::InvalidArgumentError(absl::StrCat("the program has no use for ", name));

@@ -60,7 +60,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   bool canTransferDirectly(size_t index) const override;
   absl::Status transferDirectly(size_t index, DirectTransfer way) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
-  absl::Status join(const CommunicatorPlace& place) override;
+  absl::Status join(const CommunicatorRank& place) override;
   absl::StatusOr<bool> hasJoined(uint32_t communicator) override;
   void setDeadline(int64_t nanos) override { communicators_->setDeadline(nanos); }
   void interrupt() override { communicators_->interrupt(); }

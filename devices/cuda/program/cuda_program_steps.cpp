@@ -158,7 +158,7 @@ absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
   return runtime::annotate(failure_, failedStep_.empty() ? where : failedStep_);
 }
 
-absl::Status CudaProgram::join(const CommunicatorPlace& place) {
+absl::Status CudaProgram::join(const CommunicatorRank& place) {
   ScopedContext scope(*device_.context);
   return communicators_->join(place);
 }

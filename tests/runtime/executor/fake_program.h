@@ -73,7 +73,7 @@ class FakeProgram : public devices::Program, public devices::CollectiveSteps {
   void synchronize() override { ++settled; }
   devices::CollectiveSteps* collectives() override { return this; }
   absl::Span<const uint32_t> communicators() const override { return {}; }
-  absl::Status join(const devices::CommunicatorPlace&) override { return absl::OkStatus(); }
+  absl::Status join(const devices::CommunicatorRank&) override { return absl::OkStatus(); }
   absl::StatusOr<bool> hasJoined(uint32_t) override { return true; }
   void beginShutdown() override {}
   void setDeadline(int64_t nanos) override { deadlineNanos = nanos; }

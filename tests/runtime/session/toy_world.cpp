@@ -343,7 +343,7 @@ struct Hall {
 /// A program's membership.
 struct Membership {
   Hall* hall = nullptr;
-  devices::CommunicatorPlace place;
+  devices::CommunicatorRank place;
   std::atomic<int64_t> deadlineNanos{0};
   std::atomic<bool> isInterrupted{false};
 
@@ -396,7 +396,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveSteps {
     return absl::OutOfRangeError(absl::StrCat("toy kernel returned ", code));
   }
   absl::Span<const uint32_t> communicators() const override { return communicators_; }
-  absl::Status join(const devices::CommunicatorPlace& place) override {
+  absl::Status join(const devices::CommunicatorRank& place) override {
     membership_.place = place;
     membership_.hall = &Hall::of(place.id);
     std::lock_guard lock(membership_.hall->mutex);
