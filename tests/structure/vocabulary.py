@@ -35,6 +35,11 @@ OLD = [
     ("", r"lockHostMemory", "pinHostMemory"),
     ("", r"EdgeWay", "DirectTransfer"),
     ("devices/", r"handOver|canHandOver", "transferDirectly, canTransferDirectly"),
+    ("", r"Meetings?|MeetingMember|newMeetings?", "CollectiveGroup; of devices CommunicatorId"),
+    ("placement/search/", r"Sendings?", "LinkTransfer"),
+    ("placement/", r"CallTimes|CallGoal|oneCall|call_(bound|times)", "OffloadTimes, isOffload, …"),
+    ("placement/", r"longest_ways|LongestWays", "longest_paths"),
+    ("devices/", r"CommunicatorPlace", "CommunicatorRank"),
 ]
 
 # What documents a file or a declaration, and is no sentence.
