@@ -1,11 +1,11 @@
 // gr-cut-stages: cuts a graph where shapes depend on data.
+#include "passes/cut_stages.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/passes.h"
 #include "passes/shapes.h"
-#include "passes/stages.h"
 
 namespace graphrun::passes {
 

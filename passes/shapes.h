@@ -32,10 +32,10 @@ struct InputShape {
 /// Fixes the shapes of the inputs, binds the symbols in their types and infers and folds until
 /// nothing more becomes known, resolving control flow and deferred nodes (resolve.h). Inputs of
 /// static type may be left out. Types that depend on data stay dynamic: firstDynamic finds them,
-/// cutAtData (stages.h) plans around them. An input that is a list, "x", becomes one input for each
-/// tensor in it: "x[0]", "x[1]" …, or "x[]" when it is empty; lists in lists likewise. Fails with
-/// diagnostics that name input or operation, what was got and what was expected; the function is
-/// then of no further use.
+/// cutAtData (cut_stages.h) plans around them. An input that is a list, "x", becomes one input for
+/// each tensor in it: "x[0]", "x[1]" …, or "x[]" when it is empty; lists in lists likewise. Fails
+/// with diagnostics that name input or operation, what was got and what was expected; the function
+/// is then of no further use.
 mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes,
                                const ResolveDeferred& resolveDeferred = {});
 

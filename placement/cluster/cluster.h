@@ -226,8 +226,8 @@ struct PinRule {
   std::string source;  // "cluster.yaml:12", "--pin": for messages
   /// `nodes` matches what the model's annotations ask for (annotations.h), not names of nodes.
   bool annotation = false;
-  /// It is for nodes of the model, which need not be in each of its graphs (passes/stages.h), nor
-  /// be left when that has been simplified: that a graph has none of them is no mistake.
+  /// It is for nodes of the model, which need not be in each of its graphs (passes/cut_stages.h),
+  /// nor be left when that has been simplified: that a graph has none of them is no mistake.
   bool known = false;
   /// It is `known`, and the model, once imported, has no operation of its nodes.
   bool folded = false;

@@ -9,7 +9,7 @@
 
 namespace graphrun::placement {
 
-/// Devices that are all alike and free transfers: see identical_machines_schedule.h. Proves the
+/// Devices that are all alike and free transfers: see identical_machines.h. Proves the
 /// optimum of small graphs.
 absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
                                                   const PlacementResult* start);

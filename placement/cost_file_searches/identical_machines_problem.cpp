@@ -2,7 +2,7 @@
 #include <numeric>
 #include <ranges>
 
-#include "placement/cost_file_searches/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines.h"
 #include "placement/cost_graph/longest_paths.h"
 
 namespace graphrun::placement {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "placement/cost_file_searches/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines.h"
 
 namespace graphrun::placement {
 namespace {

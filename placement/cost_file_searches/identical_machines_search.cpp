@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include "placement/cost_file_searches/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines.h"
 
 namespace graphrun::placement {
 namespace {

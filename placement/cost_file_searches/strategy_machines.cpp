@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "placement/cost_file_searches/cost_file_searches.h"
-#include "placement/cost_file_searches/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
 #include "runtime/base/status.h"

@@ -19,7 +19,7 @@ struct Planned {
   std::vector<std::string> neededInputs;
   std::vector<uint8_t> plan;    ///< a Plan (runtime/format/plan.fbs)
   std::string explanationJson;  ///< see placement/explain/explain.h; "" where none was asked for
-  /// The remainder, to be planned when the plan has run (passes/stages.h); empty: none.
+  /// The remainder, to be planned when the plan has run (passes/cut_stages.h); empty: none.
   std::vector<uint8_t> remainder;
   std::vector<std::string> remainderInputs;
   std::vector<std::string> notes;  ///< for the user, a line each

@@ -6,10 +6,10 @@
 #include "frontends/onnx/importer.h"
 #include "ir/dialect.h"
 #include "mlir/IR/Diagnostics.h"
+#include "passes/cut_stages.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
 #include "passes/shapes.h"
-#include "passes/stages.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graphrun;

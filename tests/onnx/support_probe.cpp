@@ -12,11 +12,11 @@
 #include "frontends/onnx/op_table.h"
 #include "ir/dialect.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/cut_stages.h"
 #include "passes/intern_strings.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
 #include "passes/shapes.h"
-#include "passes/stages.h"
 #include "placement/planner/context.h"
 #include "runtime/base/status.h"
 

@@ -3,7 +3,7 @@
 
 #include "placement/bounds/lower_bounds.h"
 #include "placement/cost_file_searches/cost_file_searches.h"
-#include "placement/cost_file_searches/identical_machines_schedule.h"
+#include "placement/cost_file_searches/identical_machines.h"
 #include "placement/problem/problem.h"
 #include "placement/problem/validate.h"
 #include "placement/strategies/strategy.h"

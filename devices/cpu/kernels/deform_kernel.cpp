@@ -6,7 +6,7 @@
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/kernels/transpose_kernel.h"
-#include "devices/cpu/reference/deform_conv.h"
+#include "devices/cpu/reference/reference_deform.h"
 #include "devices/cpu/vectors/wide.h"
 
 namespace graphrun::devices::cpu {

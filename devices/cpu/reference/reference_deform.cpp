@@ -1,7 +1,7 @@
 // Deformable convolution.
 #include <algorithm>
 
-#include "devices/cpu/reference/deform_conv.h"
+#include "devices/cpu/reference/reference_deform.h"
 
 namespace graphrun::devices::cpu {
 

@@ -1,6 +1,6 @@
 // This schedules on identical devices with free transfers: the classical problem P | prec | Cmax.
-#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
-#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
+#ifndef GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_H_
+#define GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_H_
 
 #include <cstdint>
 #include <optional>
@@ -74,4 +74,4 @@ inline constexpr int kMostProved = 128;
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_SCHEDULE_H_
+#endif  // GRAPHRUN_PLACEMENT_COST_FILE_SEARCHES_IDENTICAL_MACHINES_H_

@@ -1,6 +1,6 @@
 // Deformable convolutions: their shapes, and where they read. Internal to devices/cpu.
-#ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_DEFORM_CONV_H_
-#define GRAPHRUN_DEVICES_CPU_REFERENCE_DEFORM_CONV_H_
+#ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_DEFORM_H_
+#define GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_DEFORM_H_
 
 #include <array>
 #include <optional>
@@ -86,4 +86,4 @@ std::array<double, kMostSpatial> placeOf(const DeformConv& c, const T* offsets, 
 
 }  // namespace graphrun::devices::cpu
 
-#endif  // GRAPHRUN_DEVICES_CPU_REFERENCE_DEFORM_CONV_H_
+#endif  // GRAPHRUN_DEVICES_CPU_REFERENCE_REFERENCE_DEFORM_H_

@@ -1,6 +1,6 @@
 // Stages: how a graph runs whose shapes depend on data.
-#ifndef GRAPHRUN_PASSES_STAGES_H_
-#define GRAPHRUN_PASSES_STAGES_H_
+#ifndef GRAPHRUN_PASSES_CUT_STAGES_H_
+#define GRAPHRUN_PASSES_CUT_STAGES_H_
 
 #include <string>
 #include <vector>
@@ -32,4 +32,4 @@ mlir::FailureOr<Stages> cutAtData(mlir::func::FuncOp func);
 
 }  // namespace graphrun::passes
 
-#endif  // GRAPHRUN_PASSES_STAGES_H_
+#endif  // GRAPHRUN_PASSES_CUT_STAGES_H_
