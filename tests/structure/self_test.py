@@ -11,6 +11,7 @@ import dependencies
 import device_kinds
 import exported_symbols
 import figures
+import header_names
 import hygiene
 import include_directions
 import tidy
@@ -353,6 +354,17 @@ class Vocabulary(unittest.TestCase):
                 "// Of an inside.\nint x;\n  /// Whether it is.\nbool c();\n/// Whatever.\n")
         self.assertEqual(list(vocabulary.fragments("ir/p.h", text)), [(1, "What"), (3, "Of"), (10, "Whether")])
         self.assertEqual(list(vocabulary.fragments("bench/p.cpp", text)), [])
+
+
+class HeaderNames(unittest.TestCase):
+
+    def testAHeaderIsCalledAsItsSource(self):
+        texts = {"ir/a.h": "int f(int x);\nint g();\n", "ir/b.cpp": '#include "ir/a.h"\nint f(int x) {\n}\nint g() {\n}\n'}
+        self.assertEqual(header_names.misnamed(texts), [("ir/a.h", "ir/b.cpp")])
+        some = dict(texts, **{"ir/a.h": "int f(int x);\nint h();\n"})
+        self.assertEqual(header_names.misnamed(some), [])
+        family = {"ir/a.h": texts["ir/a.h"], "ir/a_two.cpp": texts["ir/b.cpp"]}
+        self.assertEqual(header_names.misnamed(family), [])
 
 
 class Figures(unittest.TestCase):
