@@ -1,6 +1,8 @@
 // RNN, GRU and LSTM: each direction becomes a gr.recurrent of its own, so that two of them can run
 // side by side.
 
+#include <string_view>
+
 #include "absl/strings/str_cat.h"
 #include "devices/functions/activations.h"
 #include "frontends/onnx/op_table.h"
@@ -13,7 +15,7 @@ namespace {
 /// A cell in ONNX's words. `order` gives, for each gate of gr.recurrent, its place in ONNX's
 /// matrices; for peepholes likewise.
 struct Cell {
-  const char* name;
+  std::string_view name;
   llvm::SmallVector<int64_t> order;
   llvm::SmallVector<int64_t> peepholes;
   std::vector<std::string> activations;  // the usual ones
@@ -23,7 +25,7 @@ struct Cell {
 
 Cell cellOf(llvm::StringRef name) {
   const auto* row = devices::functions::activations::cellOf(name.str());
-  Cell cell{row->name.data(), {0}, {}, {row->usual.begin(), row->usual.end()}};
+  Cell cell{row->name, {0}, {}, {row->usual.begin(), row->usual.end()}};
   if (name == "lstm") {
     cell.order = {0, 2, 3, 1};
     cell.peepholes = {0, 2, 1};

@@ -1,5 +1,8 @@
 #include "devices/cuda/compiler/emit/recurrent_cell.h"
 
+#include <cassert>
+#include <optional>
+
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/cuda/compiler/emit/point_arithmetic.h"
@@ -188,13 +191,15 @@ class CellBuilder {
     auto name = llvm::cast<mlir::StringAttr>(op_.getActivations()[which]).getValue();
     mlir::Value alpha = real(op_.getAlphas()[which]), beta = real(op_.getBetas()[which]);
     ActivationCode code(code_, type_);
-    switch (*ir::symbolizeRecurrentActivation(name)) {
+    std::optional<ir::RecurrentActivation> activation = ir::symbolizeRecurrentActivation(name);
+    assert(activation && "an operation's words are verified");
+    switch (activation.value_or(ir::RecurrentActivation())) {
 #define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
   case ir::RecurrentActivation::k##Kind:                             \
     return functions::activations::Kind::apply(code, x, alpha, beta);
 #include "devices/functions/recurrent.def"
     }
-    llvm_unreachable("an operation's words are verified");
+    llvm_unreachable("all activations are in the table");
   }
 
   ir::RecurrentOp op_;
