@@ -4,7 +4,6 @@
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
 #include "devices/compiler/way_choice.h"
-#include "devices/cuda/compiler/emit/row_kernel.h"
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
 #include "devices/cuda/compiler/support.h"

@@ -10,9 +10,14 @@
 
 namespace graphrun::devices::cuda {
 
-/// Of every buffer on a GPU, in bytes: cuBLASLt wants its workspace so (its documentation,
-/// cublasLtMatmul), and refuses the product otherwise.
+/// Every buffer on a GPU begins at a multiple of so many bytes: cuBLASLt refuses a product whose
+/// workspace does not (its documentation, cublasLtMatmul).
 inline constexpr uint64_t kBufferAlignment = 256;
+
+/// Returns how far a buffer of `bytes` lies before the next one.
+inline uint64_t alignedBytes(uint64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 /// A tensor whose elements lie that far apart in each dim: channels last, a transposed view.
 TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,

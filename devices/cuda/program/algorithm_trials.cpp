@@ -22,8 +22,7 @@ absl::StatusOr<std::vector<uint64_t>> placeTensors(Step& step) {
   auto place = [&](Argument& argument) -> absl::Status {
     GR_ASSIGN_OR_RETURN(uint64_t bytes, layoutBytes(argument.desc));
     argument.buffer = static_cast<uint32_t>(places.size() - 1);
-    places.push_back(places.back() +
-                     (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+    places.push_back(places.back() + alignedBytes(bytes));
     return absl::OkStatus();
   };
   for (auto* list : {&step.inputs, &step.outputs}) {

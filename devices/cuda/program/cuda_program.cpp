@@ -20,17 +20,12 @@ bool isBound(const Buffer& buffer) {
          buffer.kind == BufferKind::kReceive;
 }
 
-/// Of a bound buffer's place.
-uint64_t placeBytes(const Buffer& buffer) {
-  return (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
-
 /// Bytes of the places of bound buffers, one behind the other.
 uint64_t boundBytes(const Executable& executable) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : executable.buffers) {
     if (isBound(buffer)) {
-      bytes += placeBytes(buffer);
+      bytes += alignedBytes(buffer.bytes);
     }
   }
   return bytes;
@@ -116,7 +111,7 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
       addresses_.push_back(arena_->address() + buffer.offset);
     } else if (isBound(buffer)) {
       addresses_.push_back(place);
-      place += placeBytes(buffer);
+      place += alignedBytes(buffer.bytes);
     } else {
       auto placed = device_.weights->get(buffer, weights, *copyIn_);
       if (!placed.ok()) {
