@@ -1,5 +1,5 @@
 """How far results of less than 32 bits may be off, for benches and tests in Python; those in C++ have
-kBFloat16Norm of tests/devices/cpu/step_runner.h."""
+kBFloat16Norm of tests/devices/cpu/instruction_runner.h."""
 
 import numpy as np
 

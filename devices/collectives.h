@@ -32,9 +32,9 @@ class Collectives {
 };
 
 /// The part that a program has in collectives.
-class CollectiveSteps {
+class CollectiveProgram {
  public:
-  virtual ~CollectiveSteps() = default;
+  virtual ~CollectiveProgram() = default;
   /// The communicators that its records use, by their ids in the plan, ascending.
   virtual absl::Span<const uint32_t> communicators() const = 0;
   /// Begins to join one of them, before the first step; does not wait for the other members.

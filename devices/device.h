@@ -34,7 +34,7 @@ struct DeviceDescription {
   bool multipliesBytes = false;  ///< as discovered; cpu: u8 by i8, exactly and fast
 };
 
-/// One step of a program. Fixed size, so that a stream is an array.
+/// One instruction of a program. Fixed size, so that a stream is an array.
 struct OpRecord {
   enum class Kind : uint8_t { kCompute, kSend, kReceive };
 
@@ -101,14 +101,16 @@ class Program {
   virtual absl::Span<const EdgeBinding> edges() const = 0;
   virtual absl::Span<const std::string> labels() const = 0;
   virtual ProgramMemory memory() const = 0;
-  /// Returns, where records only launch and wait, the times of the steps that they launch, by their
-  /// labels, as far as those were measured; nothing where a record takes as long as its step.
-  /// Thread-safe.
-  virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
+  /// Returns, where records only launch and wait, the times of the instructions that they launch,
+  /// by their labels, as far as those were measured; nothing where a record takes as long as its
+  /// instruction. Thread-safe.
+  virtual std::optional<std::vector<runtime::KernelTime>> kernelTimes() const {
+    return std::nullopt;
+  }
   /// Null where its edges' values always go through the host's memory.
   virtual DirectEdges* directEdges() { return nullptr; }
   /// Null where it has no collectives.
-  virtual CollectiveSteps* collectives() { return nullptr; }
+  virtual CollectiveProgram* collectives() { return nullptr; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.

@@ -35,23 +35,23 @@ std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints) {
   return bindings;
 }
 
-EdgeBinding bindEdge(const Step& step, OpRecord& record) {
-  const bool send = step.kernel == "send";
-  const Argument& end = send ? step.inputs[0] : step.outputs[0];
+EdgeBinding bindEdge(const Instruction& instruction, OpRecord& record) {
+  const bool send = instruction.kernel == "send";
+  const Argument& end = send ? instruction.inputs[0] : instruction.outputs[0];
   record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
   record.buffer = end.buffer;
-  record.edge = step.edge;
-  return {step.edge, end.buffer, end.desc.spec(), send};
+  record.edge = instruction.edge;
+  return {instruction.edge, end.buffer, end.desc.spec(), send};
 }
 
 absl::StatusOr<std::vector<uint32_t>> communicatorsOf(const Executable& executable) {
   std::set<uint32_t> ids;
-  for (const Step& step : executable.steps) {
-    if (step.operation == kCollectiveMember) {
-      GR_ASSIGN_OR_RETURN(int64_t id, attribute<int64_t>(step, "communicator"));
+  for (const Instruction& instruction : executable.instructions) {
+    if (instruction.operation == kCollectiveMember) {
+      GR_ASSIGN_OR_RETURN(int64_t id, attribute<int64_t>(instruction, "communicator"));
       if (id < 0 || id > std::numeric_limits<uint32_t>::max()) {
         return absl::InvalidArgumentError(
-            absl::StrCat("executable: ", step.label, ": there is no communicator ", id));
+            absl::StrCat("executable: ", instruction.label, ": there is no communicator ", id));
       }
       ids.insert(static_cast<uint32_t>(id));
     }

@@ -22,10 +22,11 @@ absl::Status checkMemoryLimit(uint64_t bytes, uint64_t limit, absl::string_view 
 /// Program::inputs or outputs.
 std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints);
 
-/// Makes `record` that of a send or receive step; its label is left as it is. Returns the edge.
-EdgeBinding bindEdge(const Step& step, OpRecord& record);
+/// Makes `record` that of a send or receive instruction; its label is left as it is. Returns the
+/// edge.
+EdgeBinding bindEdge(const Instruction& instruction, OpRecord& record);
 
-/// CollectiveSteps::communicators. InvalidArgument for a member's step that names none.
+/// CollectiveProgram::communicators. InvalidArgument for a member's instruction that names none.
 absl::StatusOr<std::vector<uint32_t>> communicatorsOf(const Executable& executable);
 
 }  // namespace graphrun::devices

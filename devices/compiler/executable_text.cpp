@@ -40,26 +40,28 @@ std::string textOf(const Extent& extent) {
   return absl::StrCat(extent.x, "x", extent.y, "x", extent.z);
 }
 
-std::string textOf(const Step& step) {
-  std::string text = absl::StrCat(step.kernel, " ", step.operation, " (", textOf(step.inputs),
-                                  ") -> (", textOf(step.outputs), ")");
-  for (const PostOp& post : step.postOps) {
+std::string textOf(const Instruction& instruction) {
+  std::string text =
+      absl::StrCat(instruction.kernel, " ", instruction.operation, " (", textOf(instruction.inputs),
+                   ") -> (", textOf(instruction.outputs), ")");
+  for (const PostOp& post : instruction.postOps) {
     absl::StrAppend(&text, " then ", textOf(post));
   }
-  if (attributeOr(step, "tf32", false).value_or(false)) {
+  if (attributeOr(instruction, "tf32", false).value_or(false)) {
     absl::StrAppend(&text, " in tf32");
   }
-  if (step.scratch) {
-    absl::StrAppend(&text, " scratch ", textOf(*step.scratch));
+  if (instruction.scratch) {
+    absl::StrAppend(&text, " scratch ", textOf(*instruction.scratch));
   }
-  if (step.kernel == "send" || step.kernel == "receive") {
-    absl::StrAppend(&text, " edge ", step.edge);
+  if (instruction.kernel == "send" || instruction.kernel == "receive") {
+    absl::StrAppend(&text, " edge ", instruction.edge);
   }
-  if (step.block.volume() > 0) {
-    absl::StrAppend(&text, " grid ", textOf(step.grid), " block ", textOf(step.block));
+  if (instruction.block.volume() > 0) {
+    absl::StrAppend(&text, " grid ", textOf(instruction.grid), " block ",
+                    textOf(instruction.block));
   }
-  if (!step.sizes.empty()) {
-    absl::StrAppend(&text, " sizes ", absl::StrJoin(step.sizes, " "));
+  if (!instruction.sizes.empty()) {
+    absl::StrAppend(&text, " sizes ", absl::StrJoin(instruction.sizes, " "));
   }
   return text;
 }
@@ -71,8 +73,8 @@ std::string textOf(const Executable& executable) {
   for (size_t i = 0; i < executable.buffers.size(); ++i) {
     absl::StrAppend(&text, "%", i, " = ", textOf(executable.buffers[i]), "\n");
   }
-  for (const Step& step : executable.steps) {
-    absl::StrAppend(&text, textOf(step), "\n");
+  for (const Instruction& instruction : executable.instructions) {
+    absl::StrAppend(&text, textOf(instruction), "\n");
   }
   for (const Endpoint& output : executable.outputs) {
     absl::StrAppend(&text, "output ", output.name, " %", output.buffer, "\n");

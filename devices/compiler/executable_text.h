@@ -8,8 +8,8 @@
 
 namespace graphrun::devices {
 
-/// The buffers, then the steps in order, a line each; of a layout only that there is one. The code
-/// is left out.
+/// The buffers, then the instructions in order, a line each; of a layout only that there is one.
+/// The code is left out.
 std::string textOf(const Executable& executable);
 
 }  // namespace graphrun::devices

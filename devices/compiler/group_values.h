@@ -13,8 +13,8 @@ class GroupValues {
   /// From now on the results of `group` are what is computed inside.
   void takeApart(ir::GroupOp group);
 
-  /// The value that an operation, or a group that is one step, gives as `value`: behind arguments
-  /// of groups and results of those that were taken apart.
+  /// The value that an operation, or a group that is one instruction, gives as `value`: behind
+  /// arguments of groups and results of those that were taken apart.
   mlir::Value resolved(mlir::Value value) const;
 
  private:

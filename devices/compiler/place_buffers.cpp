@@ -17,22 +17,22 @@ uint64_t alignUp(uint64_t bytes, uint64_t alignment) {
   return std::max(bytes, aligned);
 }
 
-/// Calls `visit` for each buffer that `step` reads or writes.
+/// Calls `visit` for each buffer that `instruction` reads or writes.
 template <typename Visit>
-void forEachBuffer(const Step& step, Visit visit) {
-  for (const Argument& argument : step.inputs) {
+void forEachBuffer(const Instruction& instruction, Visit visit) {
+  for (const Argument& argument : instruction.inputs) {
     visit(argument.buffer);
   }
-  for (const Argument& argument : step.outputs) {
+  for (const Argument& argument : instruction.outputs) {
     visit(argument.buffer);
   }
-  for (const PostOp& post : step.postOps) {
+  for (const PostOp& post : instruction.postOps) {
     if (post.operand) {
       visit(post.operand->buffer);
     }
   }
-  if (step.scratch) {
-    visit(step.scratch->buffer);
+  if (instruction.scratch) {
+    visit(instruction.scratch->buffer);
   }
 }
 
@@ -52,13 +52,13 @@ absl::Status placeBuffers(Executable& executable, uint64_t alignment) {
     resolvePart(executable.buffers, id);
   }
   std::vector<runtime::ArenaBuffer> lifetimes(executable.buffers.size(), {0, kNever, 0});
-  uint32_t last = executable.steps.empty() ? 0 : executable.steps.size() - 1;
-  for (uint32_t i = 0; i < executable.steps.size(); ++i) {
-    forEachBuffer(executable.steps[i], [&](uint32_t used) {
+  uint32_t last = executable.instructions.empty() ? 0 : executable.instructions.size() - 1;
+  for (uint32_t i = 0; i < executable.instructions.size(); ++i) {
+    forEachBuffer(executable.instructions[i], [&](uint32_t used) {
       uint32_t buffer = executable.buffers[used].within.value_or(used);
       lifetimes[buffer].firstUse = std::min(lifetimes[buffer].firstUse, i);
       // The other end of an edge may read a sent buffer until the step ends.
-      bool sent = executable.steps[i].kernel == "send";
+      bool sent = executable.instructions[i].kernel == "send";
       lifetimes[buffer].lastUse = std::max(lifetimes[buffer].lastUse, sent ? last : i);
     });
   }

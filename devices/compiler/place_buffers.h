@@ -8,9 +8,9 @@
 namespace graphrun::devices {
 
 /// Gives every arena buffer an offset, a multiple of `alignment` bytes (a power of two, at least
-/// kTensorAlignment), and sets the arena's size. A buffer lives from the first step that names it
-/// to the last one, a sent one to the end of the step. InvalidArgument when the sizes add up to
-/// more than 2^62 bytes.
+/// kTensorAlignment), and sets the arena's size. A buffer lives from the first instruction that
+/// names it to the last one, a sent one to the end of the step. InvalidArgument when the sizes add
+/// up to more than 2^62 bytes.
 absl::Status placeBuffers(Executable& executable, uint64_t alignment);
 
 }  // namespace graphrun::devices

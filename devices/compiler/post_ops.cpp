@@ -11,7 +11,7 @@ namespace graphrun::devices {
 namespace {
 
 /// Appends the post-op for an element-wise operation of one operand; false when there is none.
-bool appendEltwise(Step& step, mlir::Operation* op) {
+bool appendEltwise(Instruction& instruction, mlir::Operation* op) {
   PostOp post;
   post.algorithm = op->getName().getStringRef().str();
   auto take = [&](ir::Parameter first, ir::Parameter second = {nullptr, 0}) {
@@ -28,7 +28,7 @@ bool appendEltwise(Step& step, mlir::Operation* op) {
       .Case([&](ir::GeluOp a) {
         post.algorithm = a.getApproximate() ? "gelu_tanh" : post.algorithm;
       });
-  step.postOps.push_back(std::move(post));
+  instruction.postOps.push_back(std::move(post));
   return op->getNumOperands() == 1;
 }
 
@@ -106,10 +106,11 @@ bool saturates(llvm::ArrayRef<mlir::Operation*> epilogue) {
 /// Walks what follows sums of bytes. One use.
 class SumsEpilogue {
  public:
-  SumsEpilogue(LibraryStep& step, mlir::Value anchor) : step_(step), current_(anchor) {
+  SumsEpilogue(LibraryInstruction& library, mlir::Value anchor)
+      : library_(library), current_(anchor) {
     const std::vector<int64_t> dims = denseDesc(anchor).dims;
     rank_ = dims.size();
-    channels_ = step.step.operation == "gr.conv" ? dims[1] : dims.back();
+    channels_ = library.instruction.operation == "gr.conv" ? dims[1] : dims.back();
   }
 
   absl::Status add(llvm::ArrayRef<mlir::Operation*> epilogue) {
@@ -124,7 +125,7 @@ class SumsEpilogue {
       return noPostOp();
     }
     flush();
-    step_.step.attributes["scales"] = scales_;
+    library_.instruction.attributes["scales"] = scales_;
     return absl::OkStatus();
   }
 
@@ -150,8 +151,8 @@ class SumsEpilogue {
       return absl::OkStatus();
     }
     flush();
-    step_.postOperands.push_back(nullptr);
-    return appendEltwise(step_.step, op) ? absl::OkStatus() : noPostOp();
+    library_.postOperands.push_back(nullptr);
+    return appendEltwise(library_.instruction, op) ? absl::OkStatus() : noPostOp();
   }
 
   /// Returns whether `rest` may follow the rounding of a quantisation: offsets, then bytes.
@@ -176,8 +177,8 @@ class SumsEpilogue {
     post.algorithm = "gr.clip";
     post.alpha = static_cast<float>(clip.getLow().convertToDouble() - linear_.beta);
     post.beta = static_cast<float>(clip.getHigh().convertToDouble() - linear_.beta);
-    step_.step.postOps.push_back(std::move(post));
-    step_.postOperands.push_back(nullptr);
+    library_.instruction.postOps.push_back(std::move(post));
+    library_.postOperands.push_back(nullptr);
   }
 
   absl::Status addBinary(mlir::Operation* op) {
@@ -186,7 +187,7 @@ class SumsEpilogue {
       return noPostOp();
     }
     GR_ASSIGN_OR_RETURN(mlir::Value other, otherOperand(op, current_));
-    bool isFirst = step_.step.postOps.empty() && linear_.alpha == 1 && linear_.beta == 0;
+    bool isFirst = library_.instruction.postOps.empty() && linear_.alpha == 1 && linear_.beta == 0;
     if (isFirst && addBias(*kind, other)) {
       return absl::OkStatus();
     }
@@ -220,8 +221,8 @@ class SumsEpilogue {
     PostOp post;
     post.kind = kind;
     post.operand = Argument{0, extendRank(denseDesc(other), rank_)};
-    step_.step.postOps.push_back(std::move(post));
-    step_.postOperands.push_back(other);
+    library_.instruction.postOps.push_back(std::move(post));
+    library_.postOperands.push_back(other);
   }
 
   bool isOfChannels(mlir::Value value) const {
@@ -232,10 +233,10 @@ class SumsEpilogue {
   bool addBias(PostOpKind kind, mlir::Value other) {
     bool fits = kind == PostOpKind::kBinaryAdd && isConstant(other) && isOfChannels(other) &&
                 denseDesc(other).type == runtime::ElementType::kI32 &&
-                step_.step.inputs.size() == 2 && scales_.size() == 1 && scales_[0] == 1;
+                library_.instruction.inputs.size() == 2 && scales_.size() == 1 && scales_[0] == 1;
     if (fits) {
-      step_.operands.push_back(other);
-      step_.step.inputs.push_back({0, {runtime::ElementType::kI32, {channels_}}});
+      library_.operands.push_back(other);
+      library_.instruction.inputs.push_back({0, {runtime::ElementType::kI32, {channels_}}});
     }
     return fits;
   }
@@ -257,7 +258,7 @@ class SumsEpilogue {
 
   /// Writes the linear function that is still to be done: where it is first, into the scales.
   void flush() {
-    if (step_.step.postOps.empty()) {
+    if (library_.instruction.postOps.empty()) {
       llvm::for_each(scales_, [&](double& scale) { scale *= linear_.alpha; });
       linear_.alpha = 1;
     }
@@ -266,13 +267,13 @@ class SumsEpilogue {
       post.algorithm = "linear";
       post.alpha = static_cast<float>(linear_.alpha);
       post.beta = static_cast<float>(linear_.beta);
-      step_.step.postOps.push_back(std::move(post));
-      step_.postOperands.push_back(nullptr);
+      library_.instruction.postOps.push_back(std::move(post));
+      library_.postOperands.push_back(nullptr);
     }
     linear_ = {};
   }
 
-  LibraryStep& step_;
+  LibraryInstruction& library_;
   mlir::Value current_;
   size_t rank_ = 0;
   int64_t channels_ = 0;
@@ -282,7 +283,7 @@ class SumsEpilogue {
 
 }  // namespace
 
-absl::Status addPostOps(LibraryStep& work, llvm::ArrayRef<mlir::Operation*> epilogue,
+absl::Status addPostOps(LibraryInstruction& library, llvm::ArrayRef<mlir::Operation*> epilogue,
                         mlir::Value anchor) {
   mlir::Value current = anchor;
   TensorDesc result = denseDesc(anchor);
@@ -297,19 +298,19 @@ absl::Status addPostOps(LibraryStep& work, llvm::ArrayRef<mlir::Operation*> epil
       PostOp post;
       post.kind = *kind;
       post.operand = Argument{0, extendRank(denseDesc(other), result.dims.size())};
-      work.step.postOps.push_back(std::move(post));
-    } else if (op->getNumOperands() != 1 || !appendEltwise(work.step, op)) {
+      library.instruction.postOps.push_back(std::move(post));
+    } else if (op->getNumOperands() != 1 || !appendEltwise(library.instruction, op)) {
       return noPostOp();
     }
-    work.postOperands.push_back(other);
+    library.postOperands.push_back(other);
     current = op->getResult(0);
   }
   return absl::OkStatus();
 }
 
-absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
-                              mlir::Value anchor) {
-  return SumsEpilogue(step, anchor).add(epilogue);
+absl::Status addPostOpsOfSums(LibraryInstruction& library,
+                              llvm::ArrayRef<mlir::Operation*> epilogue, mlir::Value anchor) {
+  return SumsEpilogue(library, anchor).add(epilogue);
 }
 
 }  // namespace graphrun::devices

@@ -120,16 +120,16 @@ absl::StatusOr<Argument> ValueTable::reorder(const Argument& from, const TensorD
 
 absl::Status ValueTable::copy(const Argument& from, const Argument& to) {
   bool dense = from.desc.layout.empty() && to.desc.layout.empty();
-  Step step;
-  step.kernel = "copy";
-  step.operation = "reorder";
-  step.label = "reorder";
-  step.inputs = {from};
-  step.outputs = {to};
+  Instruction instruction;
+  instruction.kernel = "copy";
+  instruction.operation = "reorder";
+  instruction.label = "reorder";
+  instruction.inputs = {from};
+  instruction.outputs = {to};
   if (!dense) {
-    GR_RETURN_IF_ERROR(layouts_.setCopyKernel(step));
+    GR_RETURN_IF_ERROR(layouts_.setCopyKernel(instruction));
   }
-  executable_.steps.push_back(std::move(step));
+  executable_.instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }
 

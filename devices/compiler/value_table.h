@@ -24,9 +24,9 @@ class LayoutRules {
   /// The same elements in the same order, of another type.
   virtual absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc,
                                             runtime::ElementType type) const = 0;
-  /// Makes `step` one of the kernel that copies its operand to its result; one of the two is not
-  /// dense.
-  virtual absl::Status setCopyKernel(Step& step) const = 0;
+  /// Makes `instruction` one of the kernel that copies its operand to its result; one of the two is
+  /// not dense.
+  virtual absl::Status setCopyKernel(Instruction& instruction) const = 0;
 };
 
 /// Values, and the executable that grows with them. A value may lie in several buffers, each in
@@ -47,8 +47,8 @@ class ValueTable {
   /// `value` lies in `buffer` from now on, as `desc` says.
   void define(mlir::Value value, uint32_t buffer, const TensorDesc& desc);
 
-  /// The result of a step that lies as `desc` says: in the buffer that was reserved for `value`, if
-  /// it was in that layout, else in a new arena buffer.
+  /// The result of an instruction that lies as `desc` says: in the buffer that was reserved for
+  /// `value`, if it was in that layout, else in a new arena buffer.
   absl::StatusOr<Argument> write(mlir::Value value, const TensorDesc& desc);
 
   /// Makes `write` put `value` into the buffer of `place` if it comes in that layout.
@@ -62,8 +62,8 @@ class ValueTable {
   /// The layout that `value` was produced in; dense for constants.
   TensorDesc produced(mlir::Value value) const;
 
-  /// `value` in the layout `desc`; a reorder step is added unless it lies somewhere like that
-  /// already. Constants are laid out at load. `source` is how the value's dense bytes are read
+  /// `value` in the layout `desc`; a reorder instruction is added unless it lies somewhere like
+  /// that already. Constants are laid out at load. `source` is how the value's dense bytes are read
   /// when `desc` has other dims or another order of them (see LayoutChoice::sources). Without it
   /// `desc` may have other dims than the value, of as many elements, only when both are dense or
   /// the value is constant.

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "devices/compiler/assignment.h"
-#include "devices/compiler/library_step.h"
+#include "devices/compiler/library_instruction.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace graphrun::devices {
 
-/// CopyRules give a device's costs of tensors that lie in another way than a step wants them.
+/// CopyRules give a device's costs of tensors that lie in another way than an instruction wants
+/// them.
 struct CopyRules {
   llvm::function_ref<bool(const TensorDesc& a, const TensorDesc& b)> same;
   llvm::function_ref<double(const TensorDesc& wanted)> cost;  ///< of the copy

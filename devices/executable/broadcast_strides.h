@@ -9,8 +9,8 @@
 namespace graphrun::devices {
 
 /// Row-major strides of `from`, aligned to the rank of `to`, 0 where a dim of 1 meets a larger one.
-/// InvalidArgument, about the operation of `step`, for what does not broadcast.
-absl::StatusOr<std::vector<int64_t>> broadcastStrides(const Step& step,
+/// InvalidArgument, about the operation of `instruction`, for what does not broadcast.
+absl::StatusOr<std::vector<int64_t>> broadcastStrides(const Instruction& instruction,
                                                       const std::vector<int64_t>& from,
                                                       const std::vector<int64_t>& to);
 

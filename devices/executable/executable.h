@@ -117,10 +117,11 @@ struct Extent {
   uint64_t volume() const { return uint64_t{x} * y * z; }
 };
 
-/// The name of a step that is one member's part in a collective: it has the operation's attributes.
+/// The name of an instruction that is one member's part in a collective: it has the operation's
+/// attributes.
 inline constexpr char kCollectiveMember[] = "gr.collective_member";
 
-struct Step {
+struct Instruction {
   std::string kernel;     ///< name in the kernel list, or "send", "receive"
   std::string operation;  ///< "gr.conv"
   std::string label;      ///< for messages and traces
@@ -152,7 +153,7 @@ struct Endpoint {
 struct Executable {
   std::string fingerprint;
   std::vector<Buffer> buffers;
-  std::vector<Step> steps;
+  std::vector<Instruction> instructions;
   std::vector<Endpoint> inputs;
   std::vector<Endpoint> outputs;
   uint64_t arenaBytes = 0;
@@ -177,17 +178,18 @@ absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 /// The consistency that readExecutable demands.
 absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutBytes);
 
-/// InvalidArgument that names the step's operation.
-inline absl::Status invalidStep(const Step& step, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
+/// InvalidArgument that names the instruction's operation.
+inline absl::Status invalidInstruction(const Instruction& instruction, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": ", what));
 }
 
-/// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of
+/// Attribute `name` of `instruction`: `otherwise` when there is none, InvalidArgument when it is of
 /// another kind. An int64_t is accepted where a double is wanted.
 template <typename T>
-absl::StatusOr<T> attributeOr(const Step& step, const std::string& name, T otherwise) {
-  auto found = step.attributes.find(name);
-  if (found == step.attributes.end()) {
+absl::StatusOr<T> attributeOr(const Instruction& instruction, const std::string& name,
+                              T otherwise) {
+  auto found = instruction.attributes.find(name);
+  if (found == instruction.attributes.end()) {
     return otherwise;
   }
   if (const T* value = std::get_if<T>(&found->second)) {
@@ -199,16 +201,17 @@ absl::StatusOr<T> attributeOr(const Step& step, const std::string& name, T other
     }
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(step.operation, " has attribute ", name, " of the wrong kind"));
+      absl::StrCat(instruction.operation, " has attribute ", name, " of the wrong kind"));
 }
 
-/// Attribute `name` of `step`; InvalidArgument when there is none.
+/// Attribute `name` of `instruction`; InvalidArgument when there is none.
 template <typename T>
-absl::StatusOr<T> attribute(const Step& step, const std::string& name) {
-  if (!step.attributes.contains(name)) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, " lacks its attribute ", name));
+absl::StatusOr<T> attribute(const Instruction& instruction, const std::string& name) {
+  if (!instruction.attributes.contains(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(instruction.operation, " lacks its attribute ", name));
   }
-  return attributeOr<T>(step, name, T());
+  return attributeOr<T>(instruction, name, T());
 }
 
 }  // namespace graphrun::devices

@@ -72,7 +72,7 @@ absl::Status checkBuffer(const Executable& executable, const Buffer& buffer,
     case BufferKind::kInput:
     case BufferKind::kOutput:
     case BufferKind::kReceive:
-      return absl::OkStatus();  // checked with the endpoint or the step
+      return absl::OkStatus();  // checked with the endpoint or the instruction
   }
   return invalid(where, "unknown kind");
 }
@@ -112,7 +112,7 @@ absl::Status checkArgument(const Executable& executable, const Argument& argumen
   return absl::OkStatus();
 }
 
-/// The results of a step must not land in what is to stay: weights, constants, inputs.
+/// The results of an instruction must not land in what is to stay: weights, constants, inputs.
 absl::Status checkWritable(const Executable& executable, const Argument& argument,
                            absl::string_view where) {
   BufferKind kind = executable.buffers[argument.buffer].kind;
@@ -122,37 +122,39 @@ absl::Status checkWritable(const Executable& executable, const Argument& argumen
   return absl::OkStatus();
 }
 
-absl::Status checkEdge(const Executable& executable, const Step& step, absl::string_view where) {
-  bool send = step.kernel == "send";
-  const std::vector<Argument>& ends = send ? step.inputs : step.outputs;
+absl::Status checkEdge(const Executable& executable, const Instruction& instruction,
+                       absl::string_view where) {
+  bool send = instruction.kernel == "send";
+  const std::vector<Argument>& ends = send ? instruction.inputs : instruction.outputs;
   if (ends.size() != 1 || !ends[0].desc.layout.empty()) {
     return invalid(where, "expected one dense tensor");
   }
   const Buffer& buffer = executable.buffers[ends[0].buffer];
-  if (!send && (buffer.kind != BufferKind::kReceive || buffer.index != step.edge ||
+  if (!send && (buffer.kind != BufferKind::kReceive || buffer.index != instruction.edge ||
                 buffer.bytes != ends[0].desc.spec().byteSize())) {
-    return invalid(where,
-                   absl::StrCat("buffer ", ends[0].buffer, " is not that of edge ", step.edge));
+    return invalid(
+        where, absl::StrCat("buffer ", ends[0].buffer, " is not that of edge ", instruction.edge));
   }
   return absl::OkStatus();
 }
 
-absl::Status checkStep(const Executable& executable, const Step& step, size_t index,
-                       LayoutBytes layoutBytes) {
-  std::string where = absl::StrCat("step ", index, " (", step.kernel, " ", step.label, ")");
-  if (step.threads > kMaxThreads) {
-    return invalid(where, absl::StrCat("asks for ", step.threads, " threads"));
+absl::Status checkInstruction(const Executable& executable, const Instruction& instruction,
+                              size_t index, LayoutBytes layoutBytes) {
+  std::string where =
+      absl::StrCat("instruction ", index, " (", instruction.kernel, " ", instruction.label, ")");
+  if (instruction.threads > kMaxThreads) {
+    return invalid(where, absl::StrCat("asks for ", instruction.threads, " threads"));
   }
-  for (const Argument& argument : step.inputs) {
+  for (const Argument& argument : instruction.inputs) {
     GR_RETURN_IF_ERROR(checkArgument(executable, argument, where, layoutBytes));
   }
-  for (const Argument& argument : step.outputs) {
+  for (const Argument& argument : instruction.outputs) {
     GR_RETURN_IF_ERROR(checkArgument(executable, argument, where, layoutBytes));
-    if (step.kernel != "receive") {
+    if (instruction.kernel != "receive") {
       GR_RETURN_IF_ERROR(checkWritable(executable, argument, where));
     }
   }
-  for (const PostOp& op : step.postOps) {
+  for (const PostOp& op : instruction.postOps) {
     if (op.kind > PostOpKind::kBinaryDiv) {
       return invalid(where, "unknown kind of post-op");
     }
@@ -160,20 +162,22 @@ absl::Status checkStep(const Executable& executable, const Step& step, size_t in
       GR_RETURN_IF_ERROR(checkArgument(executable, *op.operand, where, layoutBytes));
     }
   }
-  if (step.scratch) {
-    GR_RETURN_IF_ERROR(checkArgument(executable, *step.scratch, where, layoutBytes));
-    GR_RETURN_IF_ERROR(checkWritable(executable, *step.scratch, where));
+  if (instruction.scratch) {
+    GR_RETURN_IF_ERROR(checkArgument(executable, *instruction.scratch, where, layoutBytes));
+    GR_RETURN_IF_ERROR(checkWritable(executable, *instruction.scratch, where));
   }
-  return step.kernel == "send" || step.kernel == "receive" ? checkEdge(executable, step, where)
-                                                           : absl::OkStatus();
+  return instruction.kernel == "send" || instruction.kernel == "receive"
+             ? checkEdge(executable, instruction, where)
+             : absl::OkStatus();
 }
 
 /// Every buffer that someone else binds has exactly one place that says its size.
 absl::Status checkBound(const Executable& executable) {
   absl::flat_hash_set<uint32_t> received;
-  for (const Step& step : executable.steps) {
-    if (step.kernel == "receive" && !received.insert(step.outputs[0].buffer).second) {
-      return invalid(step.label, absl::StrCat("edge ", step.edge, " is received twice"));
+  for (const Instruction& instruction : executable.instructions) {
+    if (instruction.kernel == "receive" && !received.insert(instruction.outputs[0].buffer).second) {
+      return invalid(instruction.label,
+                     absl::StrCat("edge ", instruction.edge, " is received twice"));
     }
   }
   for (uint32_t i = 0; i < executable.buffers.size(); ++i) {
@@ -218,8 +222,8 @@ absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutByt
     GR_RETURN_IF_ERROR(
         checkEndpoint(executable, executable.outputs[i], i, BufferKind::kOutput, layoutBytes));
   }
-  for (size_t i = 0; i < executable.steps.size(); ++i) {
-    GR_RETURN_IF_ERROR(checkStep(executable, executable.steps[i], i, layoutBytes));
+  for (size_t i = 0; i < executable.instructions.size(); ++i) {
+    GR_RETURN_IF_ERROR(checkInstruction(executable, executable.instructions[i], i, layoutBytes));
   }
   return checkBound(executable);
 }

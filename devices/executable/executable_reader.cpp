@@ -120,8 +120,8 @@ Endpoint readEndpoint(const fb::Endpoint& in) {
   return {text(in.name()), in.buffer(), readDesc(in.desc())};
 }
 
-absl::StatusOr<Step> readStep(const fb::Step& in) {
-  Step out;
+absl::StatusOr<Instruction> readInstruction(const fb::Instruction& in) {
+  Instruction out;
   out.kernel = text(in.kernel());
   out.operation = text(in.operation());
   out.label = text(in.label());
@@ -132,9 +132,9 @@ absl::StatusOr<Step> readStep(const fb::Step& in) {
     const format::Attribute& attribute = *in.attributes()->Get(i);
     std::optional<AttributeValue> value = readValue(attribute);
     if (!value) {
-      return absl::InvalidArgumentError(absl::StrCat(out.label, ": attribute ",
-                                                     text(attribute.name()),
-                                                     " is of a kind that steps do not have"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(out.label, ": attribute ", text(attribute.name()),
+                       " is of a kind that instructions do not have"));
     }
     out.attributes.insert_or_assign(text(attribute.name()), *std::move(value));
   }
@@ -191,9 +191,9 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes,
   out.inputs = eachOf(in.inputs(), readEndpoint);
   out.outputs = eachOf(in.outputs(), readEndpoint);
   out.code = listOf(in.code());
-  for (uint32_t i = 0; in.steps() != nullptr && i < in.steps()->size(); ++i) {
-    GR_ASSIGN_OR_RETURN(Step step, readStep(*in.steps()->Get(i)));
-    out.steps.push_back(std::move(step));
+  for (uint32_t i = 0; in.instructions() != nullptr && i < in.instructions()->size(); ++i) {
+    GR_ASSIGN_OR_RETURN(Instruction instruction, readInstruction(*in.instructions()->Get(i)));
+    out.instructions.push_back(std::move(instruction));
   }
   GR_RETURN_IF_ERROR(checkExecutable(out, layoutBytes));
   return out;

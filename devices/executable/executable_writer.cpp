@@ -82,25 +82,26 @@ Offset<fb::PostOp> writePostOp(FlatBufferBuilder& b, const PostOp& op) {
                           operand);
 }
 
-Offset<fb::Step> writeStep(FlatBufferBuilder& b, const Step& step) {
-  auto kernel = b.CreateString(step.kernel);
-  auto operation = stringOrNull(b, step.operation);
-  auto label = stringOrNull(b, step.label);
-  auto inputs = eachOf(b, step.inputs, writeArgument);
-  auto outputs = eachOf(b, step.outputs, writeArgument);
-  std::vector<std::pair<std::string, AttributeValue>> list(step.attributes.begin(),
-                                                           step.attributes.end());
+Offset<fb::Instruction> writeInstruction(FlatBufferBuilder& b, const Instruction& instruction) {
+  auto kernel = b.CreateString(instruction.kernel);
+  auto operation = stringOrNull(b, instruction.operation);
+  auto label = stringOrNull(b, instruction.label);
+  auto inputs = eachOf(b, instruction.inputs, writeArgument);
+  auto outputs = eachOf(b, instruction.outputs, writeArgument);
+  std::vector<std::pair<std::string, AttributeValue>> list(instruction.attributes.begin(),
+                                                           instruction.attributes.end());
   auto attributes = eachOf(b, list, writeAttribute);
-  auto postOps = eachOf(b, step.postOps, writePostOp);
-  Offset<fb::Argument> scratch = step.scratch ? writeArgument(b, *step.scratch) : 0;
-  auto symbol = stringOrNull(b, step.symbol);
-  auto sizes = vectorOrNull(b, step.sizes);
-  fb::Extent grid(step.grid.x, step.grid.y, step.grid.z);
-  fb::Extent block(step.block.x, step.block.y, step.block.z);
-  bool launches = step.block != Extent();
-  return fb::CreateStep(b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch,
-                        symbol, step.extent, step.grain, step.edge, sizes, step.threads,
-                        launches ? &grid : nullptr, launches ? &block : nullptr, step.sharedBytes);
+  auto postOps = eachOf(b, instruction.postOps, writePostOp);
+  Offset<fb::Argument> scratch = instruction.scratch ? writeArgument(b, *instruction.scratch) : 0;
+  auto symbol = stringOrNull(b, instruction.symbol);
+  auto sizes = vectorOrNull(b, instruction.sizes);
+  fb::Extent grid(instruction.grid.x, instruction.grid.y, instruction.grid.z);
+  fb::Extent block(instruction.block.x, instruction.block.y, instruction.block.z);
+  bool launches = instruction.block != Extent();
+  return fb::CreateInstruction(
+      b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch, symbol,
+      instruction.extent, instruction.grain, instruction.edge, sizes, instruction.threads,
+      launches ? &grid : nullptr, launches ? &block : nullptr, instruction.sharedBytes);
 }
 
 Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
@@ -128,13 +129,13 @@ std::vector<uint8_t> writeExecutable(const Executable& executable) {
   FlatBufferBuilder b;
   auto fingerprint = b.CreateString(executable.fingerprint);
   auto buffers = eachOf(b, executable.buffers, writeBuffer);
-  auto steps = eachOf(b, executable.steps, writeStep);
+  auto instructions = eachOf(b, executable.instructions, writeInstruction);
   auto inputs = eachOf(b, executable.inputs, writeEndpoint);
   auto outputs = eachOf(b, executable.outputs, writeEndpoint);
   auto code = vectorOrNull(b, executable.code);
   uint64_t checksum = format::checksumOf(executable.code);
   fb::FinishExecutableBuffer(
-      b, fb::CreateExecutable(b, 1, fingerprint, buffers, steps, inputs, outputs,
+      b, fb::CreateExecutable(b, 1, fingerprint, buffers, instructions, inputs, outputs,
                               executable.arenaBytes, code, checksum));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }

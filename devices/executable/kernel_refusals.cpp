@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "devices/executable/step_text.h"
+#include "devices/executable/instruction_text.h"
 #include "runtime/base/status.h"
 #include "runtime/base/status_payload.h"
 
@@ -22,16 +22,17 @@ std::string tensorText(const TensorDesc& desc, TensorRole) {
                           {reinterpret_cast<const char*>(desc.layout.data()), desc.layout.size()}));
 }
 
-/// Returns a step's line without its library's first plan, which decides nothing: all were tried.
-std::string lineOf(const Step& step, absl::string_view kernel) {
-  Step asked = step;
+/// Returns an instruction's line without its library's first plan, which decides nothing: all were
+/// tried.
+std::string lineOf(const Instruction& instruction, absl::string_view kernel) {
+  Instruction asked = instruction;
   asked.attributes.erase("plan");
-  return absl::StrCat(kernel, " ", textOfStep(asked, tensorText));
+  return absl::StrCat(kernel, " ", textOfInstruction(asked, tensorText));
 }
 
-/// Returns whether an error is about the step, not about the device's state.
-bool isRefusal(const absl::Status& made, const Step& step) {
-  return step.kernel != "generated" && step.kernel != "copy" &&
+/// Returns whether an error is about the instruction, not about the device's state.
+bool isRefusal(const absl::Status& made, const Instruction& instruction) {
+  return instruction.kernel != "generated" && instruction.kernel != "copy" &&
          (absl::IsUnimplemented(made) || absl::IsInvalidArgument(made) ||
           absl::IsFailedPrecondition(made));
 }
@@ -40,29 +41,31 @@ bool isRefusal(const absl::Status& made, const Step& step) {
 
 RefusedKernels::RefusedKernels(absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    steps_.emplace(line);
+    instructions_.emplace(line);
   }
 }
 
-bool RefusedKernels::contains(const Step& step, absl::string_view kernel) const {
-  return !steps_.empty() && steps_.contains(lineOf(step, kernel));
+bool RefusedKernels::contains(const Instruction& instruction, absl::string_view kernel) const {
+  return !instructions_.empty() && instructions_.contains(lineOf(instruction, kernel));
 }
 
 bool RefusedKernels::add(const KernelRefusal& refusal) {
-  return steps_.insert(refusal.step).second;
+  return instructions_.insert(refusal.instruction).second;
 }
 
-std::string RefusedKernels::text() const { return absl::StrJoin(steps_, "\n"); }
+std::string RefusedKernels::text() const { return absl::StrJoin(instructions_, "\n"); }
 
-absl::Status RefusalCollector::take(const absl::Status& made, const Step& step, size_t index) {
-  absl::Status told = runtime::annotate(made, absl::StrCat("step ", index, " ", step.label, " (",
-                                                           step.kernel, " ", step.operation, ")"));
-  if (!isRefusal(made, step)) {
+absl::Status RefusalCollector::take(const absl::Status& made, const Instruction& instruction,
+                                    size_t index) {
+  absl::Status told =
+      runtime::annotate(made, absl::StrCat("instruction ", index, " ", instruction.label, " (",
+                                           instruction.kernel, " ", instruction.operation, ")"));
+  if (!isRefusal(made, instruction)) {
     return told;
   }
   first_.Update(told);
-  refusals_.push_back(
-      {step.label, step.kernel, std::string(made.message()), lineOf(step, step.kernel)});
+  refusals_.push_back({instruction.label, instruction.kernel, std::string(made.message()),
+                       lineOf(instruction, instruction.kernel)});
   return absl::OkStatus();
 }
 
@@ -73,7 +76,8 @@ absl::Status RefusalCollector::status() const {
   absl::Status status = first_;
   std::string lines;
   for (const KernelRefusal& refusal : refusals_) {
-    const std::string* parts[] = {&refusal.label, &refusal.kernel, &refusal.reason, &refusal.step};
+    const std::string* parts[] = {&refusal.label, &refusal.kernel, &refusal.reason,
+                                  &refusal.instruction};
     for (size_t i = 0; i < std::size(parts); ++i) {
       absl::StrAppend(&lines, i == 0 ? "" : "\t", absl::CEscape(*parts[i]));
     }
@@ -89,7 +93,7 @@ std::vector<KernelRefusal> refusalsOf(const absl::Status& status) {
   const std::string lines = payload ? std::string(*payload) : "";
   for (absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
     KernelRefusal refusal;
-    std::string* parts[] = {&refusal.label, &refusal.kernel, &refusal.reason, &refusal.step};
+    std::string* parts[] = {&refusal.label, &refusal.kernel, &refusal.reason, &refusal.instruction};
     const std::vector<absl::string_view> texts = absl::StrSplit(line, '\t');
     bool isWhole = texts.size() == std::size(parts);
     for (size_t i = 0; isWhole && i < std::size(parts); ++i) {

@@ -21,16 +21,16 @@ int64_t radiusOf(const ResizeRule& rule, double scale) {
 
 /// Index of `value` in `names`, or InvalidArgument.
 template <typename Enum, size_t N>
-absl::StatusOr<Enum> parse(const Step& step, const char* attributeName,
+absl::StatusOr<Enum> parse(const Instruction& instruction, const char* attributeName,
                            const absl::string_view (&names)[N]) {
-  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(step, attributeName));
+  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(instruction, attributeName));
   for (size_t i = 0; i < N; ++i) {
     if (names[i] == value) {
       return static_cast<Enum>(i);
     }
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(step.operation, ": ", attributeName, " is \"", value, "\", which is unknown"));
+  return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": ", attributeName,
+                                                 " is \"", value, "\", which is unknown"));
 }
 
 /// An Axis says how the elements of one dim lie in its input.
@@ -137,7 +137,7 @@ int64_t ResizeRule::taps(int64_t in, int64_t out) const {
   return out == 0 ? 0 : mode == Mode::kNearest ? 1 : 2 * radiusOf(*this, least);
 }
 
-absl::StatusOr<ResizeRule> resizeRuleOf(const Step& step) {
+absl::StatusOr<ResizeRule> resizeRuleOf(const Instruction& instruction) {
   static constexpr absl::string_view kModes[] = {"nearest", "linear", "cubic"};
   static constexpr absl::string_view kCoordinates[] = {
       "half_pixel",    "pytorch_half_pixel", "half_pixel_symmetric",
@@ -145,30 +145,32 @@ absl::StatusOr<ResizeRule> resizeRuleOf(const Step& step) {
   static constexpr absl::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil",
                                                      "floor", "ceil"};
   ResizeRule rule{};
-  GR_ASSIGN_OR_RETURN(rule.mode, parse<Mode>(step, "mode", kModes));
-  GR_ASSIGN_OR_RETURN(rule.coordinates, parse<Coordinates>(step, "coordinates", kCoordinates));
-  GR_ASSIGN_OR_RETURN(rule.rounding, parse<Rounding>(step, "rounding", kRoundings));
-  GR_ASSIGN_OR_RETURN(rule.cubicCoefficient, attributeOr(step, "cubic_coeff", -0.75));
-  GR_ASSIGN_OR_RETURN(rule.excludeOutside, attributeOr(step, "exclude_outside", false));
-  GR_ASSIGN_OR_RETURN(rule.antialias, attributeOr(step, "antialias", false));
-  GR_ASSIGN_OR_RETURN(rule.extrapolation, attributeOr(step, "extrapolation", 0.0));
+  GR_ASSIGN_OR_RETURN(rule.mode, parse<Mode>(instruction, "mode", kModes));
+  GR_ASSIGN_OR_RETURN(rule.coordinates,
+                      parse<Coordinates>(instruction, "coordinates", kCoordinates));
+  GR_ASSIGN_OR_RETURN(rule.rounding, parse<Rounding>(instruction, "rounding", kRoundings));
+  GR_ASSIGN_OR_RETURN(rule.cubicCoefficient, attributeOr(instruction, "cubic_coeff", -0.75));
+  GR_ASSIGN_OR_RETURN(rule.excludeOutside, attributeOr(instruction, "exclude_outside", false));
+  GR_ASSIGN_OR_RETURN(rule.antialias, attributeOr(instruction, "antialias", false));
+  GR_ASSIGN_OR_RETURN(rule.extrapolation, attributeOr(instruction, "extrapolation", 0.0));
   return rule;
 }
 
-absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Step& step) {
+absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(std::vector<double> scales,
-                      attributeOr(step, "scales", std::vector<double>()));
-  GR_ASSIGN_OR_RETURN(std::string policy, attributeOr(step, "policy", std::string("stretch")));
-  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
-  const std::vector<int64_t>& out = step.outputs[0].desc.dims;
+                      attributeOr(instruction, "scales", std::vector<double>()));
+  GR_ASSIGN_OR_RETURN(std::string policy,
+                      attributeOr(instruction, "policy", std::string("stretch")));
+  const std::vector<int64_t>& in = instruction.inputs[0].desc.dims;
+  const std::vector<int64_t>& out = instruction.outputs[0].desc.dims;
   if (!scales.empty()) {
     return scales.size() == in.size()
                ? absl::StatusOr<std::optional<std::vector<double>>>(std::move(scales))
                : absl::InvalidArgumentError(
-                     absl::StrCat(step.operation, ": scales do not have one value a dim"));
+                     absl::StrCat(instruction.operation, ": scales do not have one value a dim"));
   }
-  if (step.inputs.size() > 1 &&
-      (policy != "stretch" || runtime::isFloat(step.inputs[1].desc.type))) {
+  if (instruction.inputs.size() > 1 &&
+      (policy != "stretch" || runtime::isFloat(instruction.inputs[1].desc.type))) {
     return std::nullopt;
   }
   for (size_t d = 0; d < in.size(); ++d) {

@@ -29,10 +29,10 @@ struct ResizeRule {
   int64_t taps(int64_t in, int64_t out) const;
 };
 
-absl::StatusOr<ResizeRule> resizeRuleOf(const Step& step);
+absl::StatusOr<ResizeRule> resizeRuleOf(const Instruction& instruction);
 
 /// The scales where they are known before the step runs, one a dim; nothing where an operand tells.
-absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Step& step);
+absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Instruction& instruction);
 
 /// A Tap is a part of one result index of a dim: an input index and its weight.
 struct Tap {

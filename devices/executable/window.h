@@ -19,15 +19,16 @@ struct Window {
   int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
 };
 
-/// The window of `step`'s attributes over spatial dims `input` with results `output` (both without
-/// N and C). Checks that they fit each other; `ceilMode` allows windows beyond the end.
-absl::StatusOr<Window> windowOf(const Step& step, absl::Span<const int64_t> input,
+/// The window of `instruction`'s attributes over spatial dims `input` with results `output` (both
+/// without N and C). Checks that they fit each other; `ceilMode` allows windows beyond the end.
+absl::StatusOr<Window> windowOf(const Instruction& instruction, absl::Span<const int64_t> input,
                                 absl::Span<const int64_t> kernel, absl::Span<const int64_t> output,
                                 bool ceilMode);
 
 /// The same for a transposed convolution, where the window slides over the output: its pads are
 /// what the result is cropped by.
-absl::StatusOr<Window> transposedWindowOf(const Step& step, absl::Span<const int64_t> input,
+absl::StatusOr<Window> transposedWindowOf(const Instruction& instruction,
+                                          absl::Span<const int64_t> input,
                                           absl::Span<const int64_t> kernel,
                                           absl::Span<const int64_t> output);
 

@@ -33,13 +33,13 @@ struct TraceEvent {
   bool operator==(const TraceEvent&) const = default;
 };
 
-/// A StepTime is the time of a step by the clock of the device that ran it: the median of some
+/// A KernelTime is the time of a kernel by the clock of the device that ran it: the median of some
 /// runs.
-struct StepTime {
+struct KernelTime {
   std::string label;
   uint64_t ns = 0;
 
-  bool operator==(const StepTime&) const = default;
+  bool operator==(const KernelTime&) const = default;
 };
 
 /// The last events of one stream. One thread records, without lock or allocation, in some

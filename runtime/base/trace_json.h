@@ -23,9 +23,9 @@ struct TraceStream {
   // By TraceEvent::id, bytes that the kernel needs beside its tensors; empty where that is unknown.
   std::vector<uint64_t> kernelWeights;
   std::vector<uint64_t> kernelScratch;
-  // The times of steps, as far as they were measured, where the events of kernels tell no more than
+  // The times of kernels, as far as they were measured, where their events tell no more than
   // launches and waits.
-  std::optional<std::vector<StepTime>> stepTimes;
+  std::optional<std::vector<KernelTime>> kernelTimes;
 };
 
 /// One worker.

@@ -348,7 +348,7 @@ TraceStream Executor::trace() const {
     stream.kernelWeights.push_back(memory.weights);
     stream.kernelScratch.push_back(memory.scratch);
   }
-  stream.stepTimes = program_->stepTimes();
+  stream.kernelTimes = program_->kernelTimes();
   return stream;
 }
 

@@ -110,7 +110,7 @@ class Executor {
 
   devices::Device* device_;
   std::shared_ptr<devices::Program> program_;
-  devices::CollectiveSteps* collectives_;  // the program's; null: it has none
+  devices::CollectiveProgram* collectives_;  // the program's; null: it has none
   StepControl* control_;
   const uint64_t id_;  // unique in the process: which executor a thread has entered
   absl::Span<const devices::OpRecord> records_;

@@ -11,8 +11,8 @@ void StepControl::fail(StepFailure failure) {
     failure_ = std::move(failure);
     stopped_.store(true);
   }
-  for (devices::CollectiveSteps* steps : collectives_) {
-    steps->interrupt();
+  for (devices::CollectiveProgram* program : collectives_) {
+    program->interrupt();
   }
   for (Transport* transport : transports_) {
     transport->wakeWaiters();

@@ -31,7 +31,7 @@ class StepControl {
 
   /// Before steps run: a program whose records wait for other devices, so that a failure
   /// interrupts it; it must outlive this.
-  void interrupts(devices::CollectiveSteps* steps) { collectives_.push_back(steps); }
+  void interrupts(devices::CollectiveProgram* program) { collectives_.push_back(program); }
 
   /// Before steps run: the end of every wait, in terms of nowNanos().
   void begin(int64_t deadlineNanos) { deadlineNanos_.store(deadlineNanos); }
@@ -48,7 +48,7 @@ class StepControl {
 
  private:
   const std::vector<Transport*> transports_;
-  std::vector<devices::CollectiveSteps*> collectives_;
+  std::vector<devices::CollectiveProgram*> collectives_;
   std::atomic<int64_t> deadlineNanos_{0};
   std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;

@@ -117,7 +117,7 @@ class StreamReader {
     step.end = std::max(step.end, whole.endNs + offset_);
     step.devices.insert(device_);
     for (uint32_t node : nodes_) {
-      if (!stream_.stepTimes.has_value()) {
+      if (!stream_.kernelTimes.has_value()) {
         step.nodes.try_emplace({device_, node});
       }
     }
@@ -149,7 +149,7 @@ class StreamReader {
   /// for the node or send that comes next.
   void addKernel(const TraceEvent& event, Step& step) {
     int64_t ns = event.endNs - event.startNs;
-    if (stream_.stepTimes.has_value()) {  // a launch, or a wait
+    if (stream_.kernelTimes.has_value()) {  // a launch, or a wait
       step.begin = std::min(step.begin, event.startNs + offset_);
       return;
     }
@@ -228,19 +228,19 @@ uint64_t typicalNanos(std::vector<int64_t> values) {
 }
 
 /// Nodes of a device by its own clock; all of them as soon as it has told anything. What runs its
-/// steps by turns measures each for itself: the longest counts.
-void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& nodes,
-                  OwnTimes& times) {
-  if (!stream.stepTimes.has_value() || stream.stepTimes->empty()) {
+/// kernels by turns measures each for itself: the longest counts.
+void addKernelTimes(const TraceStream& stream, uint32_t device, const Labels& nodes,
+                    OwnTimes& times) {
+  if (!stream.kernelTimes.has_value() || stream.kernelTimes->empty()) {
     return;
   }
   for (const auto& [label, node] : nodes) {
     times.try_emplace({device, node}, 0);
   }
   std::map<uint32_t, int64_t> sums;
-  for (const StepTime& step : *stream.stepTimes) {
-    if (auto node = nodes.find(step.label); node != nodes.end()) {
-      sums[node->second] += static_cast<int64_t>(step.ns);
+  for (const KernelTime& kernel : *stream.kernelTimes) {
+    if (auto node = nodes.find(kernel.label); node != nodes.end()) {
+      sums[node->second] += static_cast<int64_t>(kernel.ns);
     }
   }
   for (const auto& [node, ns] : sums) {
@@ -439,7 +439,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
         Labels nodes = nodesByLabel(*partition);
         StreamReader(stream, process.clockOffsetNs, *device, nodes, steps).read();
         addMemory(stream, *device, nodes, memory);
-        addStepTimes(stream, *device, nodes, own);
+        addKernelTimes(stream, *device, nodes, own);
       }
     }
   }

@@ -54,8 +54,8 @@ LoadedPlan::~LoadedPlan() {
   lanes_.clear();
   executors_.clear();
   for (const Memory::Part& part : memory_->parts) {
-    if (devices::CollectiveSteps* steps = part.loaded.program->collectives()) {
-      steps->beginShutdown();
+    if (devices::CollectiveProgram* program = part.loaded.program->collectives()) {
+      program->beginShutdown();
     }
   }
   for (const OpenEdge& edge : edges_) {

@@ -136,7 +136,7 @@ class LoadedPlan {
   /// A communicator that a program of this process is a member of.
   struct Member {
     size_t part;
-    devices::CollectiveSteps* steps;  // of the part's program
+    devices::CollectiveProgram* program;  // of the part
     uint32_t communicator;
   };
   absl::Status joinCommunicators(const PlanHome& home);

@@ -67,14 +67,14 @@ std::string LoadedPlan::describe(const Member& member) const {
 absl::Status LoadedPlan::joinCommunicators(const PlanHome& home) {
   std::vector<Member> members;
   for (size_t part = 0; part < memory_->parts.size(); ++part) {
-    devices::CollectiveSteps* steps = memory_->parts[part].loaded.program->collectives();
-    if (steps == nullptr || steps->communicators().empty()) {
+    devices::CollectiveProgram* program = memory_->parts[part].loaded.program->collectives();
+    if (program == nullptr || program->communicators().empty()) {
       continue;
     }
-    for (uint32_t communicator : steps->communicators()) {
-      members.push_back({part, steps, communicator});
+    for (uint32_t communicator : program->communicators()) {
+      members.push_back({part, program, communicator});
     }
-    control_.interrupts(steps);
+    control_.interrupts(program);
   }
   hasCommunicators_ = !members.empty();
   for (const Member& member : members) {
@@ -96,15 +96,15 @@ absl::Status LoadedPlan::join(const PlanHome& home, const Member& member) {
     return absl::FailedPreconditionError(
         absl::StrCat("nobody told where ", describe(member), " meets"));
   }
-  return member.steps->join({member.communicator, static_cast<uint32_t>(place - devices.begin()),
-                             static_cast<uint32_t>(devices.size()), communicatorId->second});
+  return member.program->join({member.communicator, static_cast<uint32_t>(place - devices.begin()),
+                               static_cast<uint32_t>(devices.size()), communicatorId->second});
 }
 
 absl::Status LoadedPlan::waitUntilJoined(const PlanHome& home, std::vector<Member> missing) {
   while (true) {
     std::vector<Member> left;
     for (const Member& member : missing) {
-      absl::StatusOr<bool> hasJoined = member.steps->hasJoined(member.communicator);
+      absl::StatusOr<bool> hasJoined = member.program->hasJoined(member.communicator);
       if (!hasJoined.ok()) {
         return annotate(hasJoined.status(),
                         absl::StrCat(reports_[member.part].device, ": ", describe(member)));

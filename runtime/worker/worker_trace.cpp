@@ -24,11 +24,11 @@ Json toJson(const TraceStream& stream) {
     events.push_back(event.startNs);
     events.push_back(event.endNs);
   }
-  Json steps;  // null: none of its own
-  if (stream.stepTimes.has_value()) {
-    steps = Json::array();
-    for (const StepTime& step : *stream.stepTimes) {
-      steps.push_back({step.label, step.ns});
+  Json kernelTimes;  // null: none of its own
+  if (stream.kernelTimes.has_value()) {
+    kernelTimes = Json::array();
+    for (const KernelTime& kernel : *stream.kernelTimes) {
+      kernelTimes.push_back({kernel.label, kernel.ns});
     }
   }
   return {{"name", stream.name},
@@ -36,7 +36,7 @@ Json toJson(const TraceStream& stream) {
           {"kernels", stream.kernelNames},
           {"weights", stream.kernelWeights},
           {"scratch", stream.kernelScratch},
-          {"steps", std::move(steps)},
+          {"steps", std::move(kernelTimes)},
           {"events", std::move(events)}};
 }
 
@@ -46,7 +46,7 @@ bool isListOf(const Json& json, const char* key, bool (*test)(const Json&)) {
          std::all_of(found->begin(), found->end(), test);
 }
 
-bool isStepTime(const Json& json) {
+bool isKernelTime(const Json& json) {
   return json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_number_unsigned();
 }
 
@@ -81,7 +81,7 @@ bool isStream(const Json& json) {
          isListOf(json, "weights", [](const Json& j) { return j.is_number_unsigned(); }) &&
          isListOf(json, "scratch", [](const Json& j) { return j.is_number_unsigned(); }) &&
          json.contains("steps") &&
-         (json["steps"].is_null() || isListOf(json, "steps", isStepTime)) &&
+         (json["steps"].is_null() || isListOf(json, "steps", isKernelTime)) &&
          isListOf(json, "events", [](const Json& j) { return j.is_number_integer(); }) &&
          areEvents(json["events"]);
 }
@@ -95,12 +95,12 @@ bool addTime(uint64_t nanos, uint64_t& all) {
 
 /// Returns whether what is calculated with the numbers of a stream stays within bounds.
 bool isWithinBounds(const TraceStream& stream, uint64_t& all) {
-  auto areShort = [&](const std::vector<StepTime>& steps) {
-    return std::all_of(steps.begin(), steps.end(), [&](const StepTime& step) {
-      return step.ns <= static_cast<uint64_t>(kMaxClockNanos) && addTime(step.ns, all);
+  auto areShort = [&](const std::vector<KernelTime>& kernels) {
+    return std::all_of(kernels.begin(), kernels.end(), [&](const KernelTime& kernel) {
+      return kernel.ns <= static_cast<uint64_t>(kMaxClockNanos) && addTime(kernel.ns, all);
     });
   };
-  return areShort(stream.stepTimes.value_or(std::vector<StepTime>())) &&
+  return areShort(stream.kernelTimes.value_or(std::vector<KernelTime>())) &&
          std::all_of(stream.events.begin(), stream.events.end(), [&](const TraceEvent& event) {
            const auto [first, last] = std::minmax(event.startNs, event.endNs);
            return addTime(static_cast<uint64_t>(last - first), all);
@@ -111,9 +111,9 @@ TraceStream fromJson(const Json& json) {
   TraceStream stream{json["name"],   {}, json["kernels"], json["plan"], json["weights"],
                      json["scratch"]};
   if (json["steps"].is_array()) {
-    std::vector<StepTime>& times = stream.stepTimes.emplace();
-    for (const Json& step : json["steps"]) {
-      times.push_back({step[0], step[1]});
+    std::vector<KernelTime>& times = stream.kernelTimes.emplace();
+    for (const Json& kernel : json["steps"]) {
+      times.push_back({kernel[0], kernel[1]});
     }
   }
   const Json& numbers = json["events"];

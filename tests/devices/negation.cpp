@@ -10,10 +10,10 @@ Executable negation(const Device& device) {
   e.buffers[0].kind = BufferKind::kInput;
   e.buffers[1].kind = BufferKind::kOutput;
   e.buffers[0].bytes = e.buffers[1].bytes = 16;
-  e.steps.resize(1);
-  e.steps[0].operation = "gr.neg";
-  e.steps[0].inputs = {{0, vector}};
-  e.steps[0].outputs = {{1, vector}};
+  e.instructions.resize(1);
+  e.instructions[0].operation = "gr.neg";
+  e.instructions[0].inputs = {{0, vector}};
+  e.instructions[0].outputs = {{1, vector}};
   e.inputs = {{"x", 0, vector}};
   e.outputs = {{"y", 1, vector}};
   return e;
@@ -21,7 +21,7 @@ Executable negation(const Device& device) {
 
 std::vector<uint8_t> cpuNegation(const Device& device) {
   Executable e = negation(device);
-  e.steps[0].kernel = "reference";
+  e.instructions[0].kernel = "reference";
   return writeExecutable(e);
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 std::vector<uint8_t> cudaNegation(const Device& device) {
   Executable e = negation(device);
-  e.steps[0].kernel = "generated";
-  e.steps[0].symbol = "negate";
-  e.steps[0].sizes = {4};
-  e.steps[0].grid = {1, 1, 1};
-  e.steps[0].block = {32, 1, 1};
+  e.instructions[0].kernel = "generated";
+  e.instructions[0].symbol = "negate";
+  e.instructions[0].sizes = {4};
+  e.instructions[0].grid = {1, 1, 1};
+  e.instructions[0].block = {32, 1, 1};
   e.code.assign(std::begin(kNegatePtx), std::end(kNegatePtx));
   return writeExecutable(e);
 }

@@ -20,7 +20,7 @@ struct Subject {
   std::vector<uint8_t> (*negation)(const Device& device) = nullptr;
 };
 
-/// A step that negates input 0 into output 1, but for what the device needs to know of it.
+/// An instruction that negates input 0 into output 1, but for what the device needs to know of it.
 Executable negation(const Device& device);
 /// The same of the CPU's kernels.
 std::vector<uint8_t> cpuNegation(const Device& device);

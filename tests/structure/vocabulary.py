@@ -40,6 +40,10 @@ OLD = [
     ("placement/", r"CallTimes|CallGoal|oneCall|call_(bound|times)", "OffloadTimes, isOffload, …"),
     ("placement/", r"longest_ways|LongestWays", "longest_paths"),
     ("devices/", r"CommunicatorPlace", "CommunicatorRank"),
+    ("devices/", r"Steps?|(invalid|check)Step|(Library|Cudnn|Exact)Step|Step(Writer|Costs|Timer)", "Instruction, …"),
+    ("tests/devices/", r"Steps?|step_runner", "Instruction, instruction_runner"),
+    ("", r"StepTime|StepClock|stepTimes", "KernelTime, KernelClock, kernelTimes"),
+    ("", r"CollectiveSteps", "CollectiveProgram"),
 ]
 
 # What documents a file or a declaration, and is no sentence.

@@ -1,4 +1,4 @@
-// A kernel of the CPU is chosen for a step, made and run.
+// A kernel of the CPU is chosen for an instruction, made and run.
 #ifndef GRAPHRUN_DEVICES_CPU_BASE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_BASE_KERNEL_H_
 
@@ -16,7 +16,7 @@ namespace graphrun::devices::cpu {
 class CodeImage;
 struct OneDnn;
 
-/// One step, ready to run. Owns all that it needs; one run at a time.
+/// One instruction, ready to run. Owns all that it needs; one run at a time.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -33,8 +33,8 @@ struct KernelContext {
   const CodeImage* code = nullptr;  ///< null: the executable has no generated code
 };
 
-/// A LayoutChoice is what a kernel wants of a step: layouts where the step left them open
-/// (TensorDesc::any), else as given. A packed weight may have other dims than the operation's
+/// A LayoutChoice is what a kernel wants of an instruction: layouts where the instruction left them
+/// open (TensorDesc::any), else as given. A packed weight may have other dims than the operation's
 /// operand: groups as a dim of its own (G x O/G x I/G x …), a transposed matrix as K x N.
 struct LayoutChoice {
   std::vector<TensorDesc> inputs;
@@ -43,7 +43,7 @@ struct LayoutChoice {
   /// The operand's dense bytes are read like this when it is packed into inputs[i] at load:
   /// Buffer::source.
   std::vector<TensorDesc> sources;
-  uint64_t scratchBytes = 0;   ///< of Step::scratch (u8, 1-D); 0: none
+  uint64_t scratchBytes = 0;   ///< of Instruction::scratch (u8, 1-D); 0: none
   std::string implementation;  ///< "jit:avx512_core", for explain
   /// Estimates of its time go by these, where the kernel knows more than its implementation's name
   /// tells; 0: it does not. The parts that threads can share, and the share of a core's peak.
@@ -53,12 +53,13 @@ struct LayoutChoice {
 
 struct KernelEntry {
   absl::string_view name;
-  /// The layouts for `step` (its `kernel` and `scratch` are not looked at, nor are buffers), or why
-  /// the kernel declines: Unimplemented, or InvalidArgument for a malformed step. Threads: see
-  /// ScopedThreads.
-  absl::StatusOr<LayoutChoice> (*choose)(const Step& step);
-  /// Makes the kernel; the step's layouts must be those that `choose` gave or would accept.
-  absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, KernelContext& context);
+  /// The layouts for `instruction` (its `kernel` and `scratch` are not looked at, nor are buffers),
+  /// or why the kernel declines: Unimplemented, or InvalidArgument for a malformed instruction.
+  /// Threads: see ScopedThreads.
+  absl::StatusOr<LayoutChoice> (*choose)(const Instruction& instruction);
+  /// Makes the kernel; the instruction's layouts must be those that `choose` gave or would accept.
+  absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Instruction& instruction,
+                                                    KernelContext& context);
 };
 
 }  // namespace graphrun::devices::cpu

@@ -14,12 +14,12 @@ namespace {
 
 class GeneratedKernel : public Kernel {
  public:
-  GeneratedKernel(const Step& step, GeneratedFunction function)
+  GeneratedKernel(const Instruction& instruction, GeneratedFunction function)
       : function_(function),
-        extent_(static_cast<int64_t>(step.extent)),
-        grain_(std::max<int64_t>(static_cast<int64_t>(step.grain), 1)),
-        sizes_(step.sizes) {
-    for (const auto* list : {&step.inputs, &step.outputs}) {
+        extent_(static_cast<int64_t>(instruction.extent)),
+        grain_(std::max<int64_t>(static_cast<int64_t>(instruction.grain), 1)),
+        sizes_(instruction.sizes) {
+    for (const auto* list : {&instruction.inputs, &instruction.outputs}) {
       for (const Argument& argument : *list) {
         buffers_.push_back(argument.buffer);
       }
@@ -58,10 +58,10 @@ class GeneratedKernel : public Kernel {
 
 class CopyKernel : public Kernel {
  public:
-  explicit CopyKernel(const Step& step)
-      : from_(step.inputs[0].buffer),
-        to_(step.outputs[0].buffer),
-        bytes_(static_cast<int64_t>(step.inputs[0].desc.spec().byteSize())) {}
+  explicit CopyKernel(const Instruction& instruction)
+      : from_(instruction.inputs[0].buffer),
+        to_(instruction.outputs[0].buffer),
+        bytes_(static_cast<int64_t>(instruction.inputs[0].desc.spec().byteSize())) {}
 
   int run(void* const* buffers) override {
     const char* from = static_cast<const char*>(buffers[from_]);
@@ -81,27 +81,28 @@ class CopyKernel : public Kernel {
 };
 
 /// Layouts as given; open ones dense.
-LayoutChoice asGiven(const Step& step) {
+LayoutChoice asGiven(const Instruction& instruction) {
   LayoutChoice choice;
   auto close = [](TensorDesc desc) {
     desc.any = false;
     return desc;
   };
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(close(input.desc));
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
   }
-  for (const Argument& output : step.outputs) {
+  for (const Argument& output : instruction.outputs) {
     choice.outputs.push_back(close(output.desc));
   }
-  choice.postOps.resize(step.postOps.size());
+  choice.postOps.resize(instruction.postOps.size());
   return choice;
 }
 
-absl::Status checkCopy(const Step& step) {
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || !isDense(step.inputs[0].desc) ||
-      !isDense(step.outputs[0].desc) ||
-      step.inputs[0].desc.spec().byteSize() != step.outputs[0].desc.spec().byteSize()) {
+absl::Status checkCopy(const Instruction& instruction) {
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      !isDense(instruction.inputs[0].desc) || !isDense(instruction.outputs[0].desc) ||
+      instruction.inputs[0].desc.spec().byteSize() !=
+          instruction.outputs[0].desc.spec().byteSize()) {
     return absl::InvalidArgumentError("copy: expected one dense operand and a result of its size");
   }
   return absl::OkStatus();
@@ -109,32 +110,34 @@ absl::Status checkCopy(const Step& step) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseGenerated(const Step& step) {
-  LayoutChoice choice = asGiven(step);
+absl::StatusOr<LayoutChoice> chooseGenerated(const Instruction& instruction) {
+  LayoutChoice choice = asGiven(instruction);
   choice.implementation = "generated";
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Step& step, KernelContext& context) {
+absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Instruction& instruction,
+                                                        KernelContext& context) {
   constexpr uint64_t kMaxExtent = uint64_t{1} << 40;
-  if (context.code == nullptr || step.extent > kMaxExtent || step.grain > kMaxExtent) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("generated ", step.symbol, ": no code image, or an extent beyond 2^40"));
+  if (context.code == nullptr || instruction.extent > kMaxExtent ||
+      instruction.grain > kMaxExtent) {
+    return absl::InvalidArgumentError(absl::StrCat("generated ", instruction.symbol,
+                                                   ": no code image, or an extent beyond 2^40"));
   }
-  GR_ASSIGN_OR_RETURN(GeneratedFunction function, context.code->find(step.symbol));
-  return std::make_unique<GeneratedKernel>(step, function);
+  GR_ASSIGN_OR_RETURN(GeneratedFunction function, context.code->find(instruction.symbol));
+  return std::make_unique<GeneratedKernel>(instruction, function);
 }
 
-absl::StatusOr<LayoutChoice> chooseCopy(const Step& step) {
-  GR_RETURN_IF_ERROR(checkCopy(step));
-  LayoutChoice choice = asGiven(step);
+absl::StatusOr<LayoutChoice> chooseCopy(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkCopy(instruction));
+  LayoutChoice choice = asGiven(instruction);
   choice.implementation = "memcpy";
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(checkCopy(step));
-  return std::make_unique<CopyKernel>(step);
+absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Instruction& instruction, KernelContext&) {
+  GR_RETURN_IF_ERROR(checkCopy(instruction));
+  return std::make_unique<CopyKernel>(instruction);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -9,12 +9,14 @@ namespace graphrun::devices::cpu {
 
 /// A function of the code image, its loop split over threads: `extent` iterations, `grain` at least
 /// for each thread.
-absl::StatusOr<LayoutChoice> chooseGenerated(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseGenerated(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Instruction& instruction,
+                                                        KernelContext& context);
 
 /// The bytes of input 0 in output 0: both dense, of one size.
-absl::StatusOr<LayoutChoice> chooseCopy(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseCopy(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Instruction& instruction,
+                                                   KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

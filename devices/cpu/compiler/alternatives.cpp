@@ -32,26 +32,26 @@ constexpr KernelLayout kChannelsLast{Order::kChannelsLast};
 /// An image of so few channels is read dense by the first convolution.
 constexpr int64_t kFewChannels = 4;
 
-bool isConvolution(const Step& step) {
-  return step.operation == "gr.conv" || step.operation == "gr.conv_transpose";
+bool isConvolution(const Instruction& instruction) {
+  return instruction.operation == "gr.conv" || instruction.operation == "gr.conv_transpose";
 }
 
 /// Operations on N x C x spatial dims that work in any layout of the channels.
-bool hasChannels(const Step& step) {
+bool hasChannels(const Instruction& instruction) {
   constexpr absl::string_view kOperations[] = {
       "gr.max_pool", "gr.avg_pool", "gr.lrn",     "gr.resize",     "gr.concat",
       "gr.pad",      "gr.reduce",   "gr.softmax", "gr.batch_norm", "gr.instance_norm"};
-  size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
+  size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();
   return rank >= 3 && rank <= 5 &&
-         (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),
-                                           step.operation) != std::end(kOperations));
+         (isConvolution(instruction) || std::find(std::begin(kOperations), std::end(kOperations),
+                                                  instruction.operation) != std::end(kOperations));
 }
 
 /// Returns whether layouts and implementations make no difference to the bits of the result:
 /// elements are moved or compared, and not summed.
-bool sumsNothing(const Step& step) {
+bool sumsNothing(const Instruction& instruction) {
   constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.concat", "gr.pad", "gr.split"};
-  return std::find(std::begin(kOperations), std::end(kOperations), step.operation) !=
+  return std::find(std::begin(kOperations), std::end(kOperations), instruction.operation) !=
          std::end(kOperations);
 }
 
@@ -65,36 +65,36 @@ bool keepsRounding(const PostOp& op) {
              : op.kind == PostOpKind::kBinaryMax || op.kind == PostOpKind::kBinaryMin;
 }
 
-/// Returns whether the step rounds to bf16 fewer times than its operations do one by one: the
-/// library's own post-ops compute in f32.
-bool skipsRoundings(const Step& step) {
-  auto own = step.postOps.begin() + static_cast<ptrdiff_t>(AfterOps::firstOf(step));
-  return step.outputs[0].desc.type == runtime::ElementType::kBF16 &&
-         !std::all_of(step.postOps.begin(), own, keepsRounding);
+/// Returns whether the instruction rounds to bf16 fewer times than its operations do one by one:
+/// the library's own post-ops compute in f32.
+bool skipsRoundings(const Instruction& instruction) {
+  auto own = instruction.postOps.begin() + static_cast<ptrdiff_t>(AfterOps::firstOf(instruction));
+  return instruction.outputs[0].desc.type == runtime::ElementType::kBF16 &&
+         !std::all_of(instruction.postOps.begin(), own, keepsRounding);
 }
 
-/// Returns whether the step is of images, which convolutions leave with the channels last; the
-/// others are of matrices.
-bool isOfImages(const Step& step) {
-  if (!hasChannels(step)) {
+/// Returns whether the instruction is of images, which convolutions leave with the channels last;
+/// the others are of matrices.
+bool isOfImages(const Instruction& instruction) {
+  if (!hasChannels(instruction)) {
     return false;
   }
-  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
-  bool sumsPlanes = step.operation != "gr.reduce" ||
-                    (in.size() > 3 && step.outputs[0].desc.spec().elementCount() ==
+  const std::vector<int64_t>& in = instruction.inputs[0].desc.dims;
+  bool sumsPlanes = instruction.operation != "gr.reduce" ||
+                    (in.size() > 3 && instruction.outputs[0].desc.spec().elementCount() ==
                                           TensorDesc{{}, {in[0], in[1]}}.spec().elementCount());
-  return step.operation != "gr.softmax" && sumsPlanes;
+  return instruction.operation != "gr.softmax" && sumsPlanes;
 }
 
-/// Leaves the one of `ways` that only the step decides on, whatever is around it: the fastest by
-/// estimate. Images lie with the channels last where that is not far slower, so that steps that
-/// follow each other agree.
+/// Leaves the one of `ways` that only the instruction decides on, whatever is around it: the
+/// fastest by estimate. Images lie with the channels last where that is not far slower, so that
+/// instructions that follow each other agree.
 void keepCanonical(std::vector<Alternative>& ways) {
   constexpr double kFarSlower = 2;
   auto isFaster = [](const Alternative& a, const Alternative& b) { return a.nanos < b.nanos; };
   auto isLast = [](const Alternative& way) {
     const TensorDesc& out = way.results[0];
-    if (!isOfImages(way.step) || out.dims.size() < 3) {
+    if (!isOfImages(way.instruction) || out.dims.size() < 3) {
       return false;
     }
     absl::StatusOr<TensorDesc> last = descIn(out.type, out.dims, kChannelsLast);
@@ -131,10 +131,10 @@ bool isReturned(mlir::Value value) {
   });
 }
 
-/// Equal for steps of which a kernel wants the same, to the bytes of their layouts.
-std::string wholeKey(const Step& step) {
-  std::string key = absl::StrCat(step.threads, " ", describeStep(step));
-  for (const auto* arguments : {&step.inputs, &step.outputs}) {
+/// Equal for instructions of which a kernel wants the same, to the bytes of their layouts.
+std::string wholeKey(const Instruction& instruction) {
+  std::string key = absl::StrCat(instruction.threads, " ", describeInstruction(instruction));
+  for (const auto* arguments : {&instruction.inputs, &instruction.outputs}) {
     for (const Argument& argument : *arguments) {
       key.append(argument.desc.layout.begin(), argument.desc.layout.end());
     }
@@ -149,31 +149,32 @@ bool isReference(const Alternative& alternative) {
                                            alternative.choice.implementation.starts_with("ref"));
 }
 
-Alternatives::Alternatives(StepCosts& costs, bool sparesMemory, const RefusedKernels& refused)
+Alternatives::Alternatives(InstructionCosts& costs, bool sparesMemory,
+                           const RefusedKernels& refused)
     : costs_(costs),
       sparesMemory_(sparesMemory),
       refused_(refused),
       block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
 
-std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& library,
+std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryInstruction& library,
                                                              int64_t block, bool approximate) {
-  const Step& step = library.step;
-  if (!hasChannels(step)) {
+  const Instruction& instruction = library.instruction;
+  if (!hasChannels(instruction)) {
     return {{kDense, std::nullopt, ""}};
   }
   KernelLayout blocks{Order::kChannelBlocks, block};
-  if (!isConvolution(step)) {
+  if (!isConvolution(instruction)) {
     return {
         {kDense, std::nullopt, ""}, {kChannelsLast, std::nullopt, ""}, {blocks, std::nullopt, ""}};
   }
   std::vector<Request> requests = {{kChannelsLast, kChannelsLast, ""}, {kDense, kDense, ""}};
-  if (step.inputs[0].desc.dims[1] <= kFewChannels) {
+  if (instruction.inputs[0].desc.dims[1] <= kFewChannels) {
     requests.push_back({kDense, blocks, ""});
     requests.push_back({kDense, kChannelsLast, ""});
   } else {
     requests.push_back({blocks, blocks, ""});
   }
-  if (step.inputs[0].desc.type == runtime::ElementType::kU8) {
+  if (instruction.inputs[0].desc.type == runtime::ElementType::kU8) {
     // Which of the library's ways is faster depends on image, filter and what lies in the caches.
     requests.push_back({kChannelsLast, kChannelsLast, "", "jit"});
   }
@@ -186,57 +187,59 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
   return requests;
 }
 
-std::optional<Step> Alternatives::apply(const Request& request, const LibraryStep& library) {
-  Step step = library.step;
+std::optional<Instruction> Alternatives::apply(const Request& request,
+                                               const LibraryInstruction& library) {
+  Instruction instruction = library.instruction;
   // Weights lie as the kernel likes, from load on. An image lies as is requested, one of constants
   // too: what the kernel would like depends on the threads.
-  bool isImage = hasChannels(step);
-  for (auto [input, value] : llvm::zip(step.inputs, library.operands)) {
+  bool isImage = hasChannels(instruction);
+  for (auto [input, value] : llvm::zip(instruction.inputs, library.operands)) {
     input.desc.any = isConstant(value) && !request.plainWeights && !isImage;
     isImage = false;
   }
-  size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
-  if (!layOut(step.inputs, rank, request.input)) {
+  size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();
+  if (!layOut(instruction.inputs, rank, request.input)) {
     return std::nullopt;
   }
   if (request.result) {
-    if (!layOut(step.outputs, rank, *request.result)) {
+    if (!layOut(instruction.outputs, rank, *request.result)) {
       return std::nullopt;
     }
   } else {
-    for (Argument& output : step.outputs) {
+    for (Argument& output : instruction.outputs) {
       output.desc.any = true;
     }
   }
-  for (PostOp& post : step.postOps) {
+  for (PostOp& post : instruction.postOps) {
     if (post.operand) {
-      post.operand->desc.any = post.operand->desc.dims == step.outputs[0].desc.dims;
+      post.operand->desc.any = post.operand->desc.dims == instruction.outputs[0].desc.dims;
     }
   }
   if (!request.algorithm.empty()) {
-    step.attributes["algorithm"] = request.algorithm;
+    instruction.attributes["algorithm"] = request.algorithm;
   }
   if (!request.implementation.empty()) {
-    step.attributes["implementation"] = request.implementation;
+    instruction.attributes["implementation"] = request.implementation;
   }
-  return step;
+  return instruction;
 }
 
-absl::StatusOr<Candidate> Alternatives::ask(const Step& step) {
-  std::string key = wholeKey(step);
+absl::StatusOr<Candidate> Alternatives::ask(const Instruction& instruction) {
+  std::string key = wholeKey(instruction);
   auto found = asked_.find(key);
   if (found == asked_.end()) {
     std::optional<ScopedThreads> threads;
-    if (step.threads != 0) {
-      threads.emplace(static_cast<int>(step.threads));
+    if (instruction.threads != 0) {
+      threads.emplace(static_cast<int>(instruction.threads));
     }
-    found = asked_.emplace(std::move(key), bestCandidate(step, &refused_)).first;
+    found = asked_.emplace(std::move(key), bestCandidate(instruction, &refused_)).first;
   }
   return found->second;
 }
 
-absl::StatusOr<Alternative> Alternatives::alternative(Step step, const LibraryStep& library) {
-  GR_ASSIGN_OR_RETURN(Candidate candidate, ask(step));
+absl::StatusOr<Alternative> Alternatives::alternative(Instruction instruction,
+                                                      const LibraryInstruction& library) {
+  GR_ASSIGN_OR_RETURN(Candidate candidate, ask(instruction));
   Alternative result;
   result.kernel = candidate.kernel;
   result.choice = *std::move(candidate.choice);
@@ -248,34 +251,34 @@ absl::StatusOr<Alternative> Alternatives::alternative(Step step, const LibrarySt
   }
   for (auto [i, operand] : llvm::enumerate(library.postOperands)) {
     if (operand) {
-      bool inPlace = step.postOps[i].kind == PostOpKind::kSum;
+      bool inPlace = instruction.postOps[i].kind == PostOpKind::kSum;
       result.operands.push_back(inPlace ? choice.outputs[0] : choice.postOps[i]);
     }
   }
   result.results = choice.outputs;
-  result.step = std::move(step);
+  result.instruction = std::move(instruction);
   return result;
 }
 
 void Alternatives::addParts(KernelLayout layout, mlir::Value result, Alternative& way) {
-  auto axis = attributeOr<int64_t>(way.step, "axis", -1);
-  if (way.step.operation == "gr.concat" && axis.ok() && *axis >= 0 && !isReturned(result)) {
+  auto axis = attributeOr<int64_t>(way.instruction, "axis", -1);
+  if (way.instruction.operation == "gr.concat" && axis.ok() && *axis >= 0 && !isReturned(result)) {
     way.parts = concatParts(way.operands, way.results[0], layout, static_cast<size_t>(*axis));
   }
 }
 
-std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library) const {
-  const Step& step = library.step;
-  auto axis = attributeOr<int64_t>(step, "axis", -1);
+std::vector<Alternative> Alternatives::splitsInPlace(const LibraryInstruction& library) const {
+  const Instruction& instruction = library.instruction;
+  auto axis = attributeOr<int64_t>(instruction, "axis", -1);
   mlir::Operation* producer = passes::outsideGroup(library.operands[0]).getDefiningOp();
-  if (step.operation != "gr.split" || !axis.ok() || *axis < 0 || producer == nullptr ||
+  if (instruction.operation != "gr.split" || !axis.ok() || *axis < 0 || producer == nullptr ||
       llvm::isa<ir::ConstantOp, ir::RecvOp>(producer)) {
     return {};
   }
   std::vector<Alternative> found;
   for (KernelLayout layout : {kDense, kChannelsLast, KernelLayout{Order::kChannelBlocks, block_}}) {
-    Step laidOut = step;
-    size_t rank = step.inputs[0].desc.dims.size();
+    Instruction laidOut = instruction;
+    size_t rank = instruction.inputs[0].desc.dims.size();
     if ((layout.isDense() || (rank >= 3 && rank <= 5)) && layOut(laidOut.inputs, rank, layout) &&
         layOut(laidOut.outputs, rank, layout)) {
       Alternative way;
@@ -292,38 +295,39 @@ std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library)
   return found;
 }
 
-void Alternatives::addNarrow(const LibraryStep& library, std::vector<Alternative>& ways) {
+void Alternatives::addNarrow(const LibraryInstruction& library, std::vector<Alternative>& ways) {
   const Alternative& wide = ways.back();
-  if (wide.step.threads == 1 || !wide.parts.empty() || costs_.isDeterministic() ||
-      !costs_.isShort(wide.step, {wide.kernel, wide.choice})) {
+  if (wide.instruction.threads == 1 || !wide.parts.empty() || costs_.isDeterministic() ||
+      !costs_.isShort(wide.instruction, {wide.kernel, wide.choice})) {
     return;
   }
-  Step step = wide.step;
-  step.threads = 1;
-  absl::StatusOr<Alternative> narrow = alternative(std::move(step), library);
+  Instruction instruction = wide.instruction;
+  instruction.threads = 1;
+  absl::StatusOr<Alternative> narrow = alternative(std::move(instruction), library);
   if (narrow.ok()) {
     ways.push_back(*std::move(narrow));
   }
 }
 
-absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryStep& library,
+absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryInstruction& library,
                                                                  mlir::Operation* op) {
   std::vector<Alternative> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
-  const bool canonical = costs_.isDeterministic() && !sumsNothing(library.step);
-  if (costs_.isDeterministic() && skipsRoundings(library.step)) {
+  const bool canonical = costs_.isDeterministic() && !sumsNothing(library.instruction);
+  if (costs_.isDeterministic() && skipsRoundings(library.instruction)) {
     return absl::UnimplementedError("the library would not round behind each operation");
   }
-  std::optional<LibraryStep> inPlace = canonical ? std::nullopt : summedInPlace(library, op);
+  std::optional<LibraryInstruction> inPlace = canonical ? std::nullopt : summedInPlace(library, op);
   for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {
     bool added = false;
-    const LibraryStep* ways[] = {inPlace ? &*inPlace : nullptr, &library};
-    for (const LibraryStep* way : ways) {
-      std::optional<Step> step = way != nullptr && !added ? apply(request, *way) : std::nullopt;
-      if (!step) {
+    const LibraryInstruction* ways[] = {inPlace ? &*inPlace : nullptr, &library};
+    for (const LibraryInstruction* way : ways) {
+      std::optional<Instruction> instruction =
+          way != nullptr && !added ? apply(request, *way) : std::nullopt;
+      if (!instruction) {
         continue;
       }
-      absl::StatusOr<Alternative> alternative = this->alternative(*std::move(step), *way);
+      absl::StatusOr<Alternative> alternative = this->alternative(*std::move(instruction), *way);
       if (alternative.ok()) {
         addParts(request.input, way->results[0], *alternative);
         found.push_back(*std::move(alternative));
@@ -346,10 +350,11 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
   return found;
 }
 
-void Alternatives::addSparing(const LibraryStep& library, std::vector<Alternative>& ways) {
-  std::optional<Step> step = apply({kDense, kDense, "", "", /*plainWeights=*/true}, library);
-  absl::StatusOr<Alternative> way =
-      step ? alternative(*std::move(step), library) : absl::UnimplementedError("no such layout");
+void Alternatives::addSparing(const LibraryInstruction& library, std::vector<Alternative>& ways) {
+  std::optional<Instruction> instruction =
+      apply({kDense, kDense, "", "", /*plainWeights=*/true}, library);
+  absl::StatusOr<Alternative> way = instruction ? alternative(*std::move(instruction), library)
+                                                : absl::UnimplementedError("no such layout");
   if (!way.ok()) {
     return;
   }

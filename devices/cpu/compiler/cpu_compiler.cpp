@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
   }
   // Kernels choose by the number of threads that will run them.
   ScopedThreads threads(threadsOf(device));
-  StepCosts costs(tuning, threadsOf(device));
+  InstructionCosts costs(tuning, threadsOf(device));
   const RefusedKernels refused(tuning.refused);
   Alternatives alternatives(costs, device.memoryBytes != 0, refused);
   GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, alternatives));

@@ -1,4 +1,4 @@
-// The compiler of CPU devices: a partition becomes steps over buffers.
+// The compiler of CPU devices: a partition becomes instructions over buffers.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 

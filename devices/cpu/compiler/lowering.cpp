@@ -21,9 +21,9 @@ class OneDnnLayouts final : public LayoutRules {
     GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
     return blockedDesc(type, blocking);
   }
-  absl::Status setCopyKernel(Step& step) const override {
-    GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
-    step.kernel = std::string(candidate.kernel->name);
+  absl::Status setCopyKernel(Instruction& instruction) const override {
+    GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(instruction));
+    instruction.kernel = std::string(candidate.kernel->name);
     return absl::OkStatus();
   }
 };
@@ -121,56 +121,58 @@ absl::Status Lowering::lowerWork(const Work& work, const Alternative& way) {
 
 absl::Status Lowering::lowerLibrary(const Work& work, const Alternative& way) {
   const LayoutChoice& choice = way.choice;
-  Step step = way.step;
-  step.kernel = std::string(way.kernel->name);
-  step.label = work.library.step.label;
+  Instruction instruction = way.instruction;
+  instruction.kernel = std::string(way.kernel->name);
+  instruction.label = work.library.instruction.label;
   auto operand = work.operands.begin();
-  for (size_t i = 0; i < step.inputs.size(); ++i, ++operand) {
+  for (size_t i = 0; i < instruction.inputs.size(); ++i, ++operand) {
     bool hasSource = i < choice.sources.size() && !choice.sources[i].dims.empty();
-    GR_ASSIGN_OR_RETURN(step.inputs[i], values_.read(*operand, choice.inputs[i],
-                                                     hasSource ? &choice.sources[i] : nullptr));
+    GR_ASSIGN_OR_RETURN(
+        instruction.inputs[i],
+        values_.read(*operand, choice.inputs[i], hasSource ? &choice.sources[i] : nullptr));
   }
   std::optional<Argument> inPlace;
-  for (size_t i = 0; i < step.postOps.size(); ++i) {
-    if (step.postOps[i].kind == PostOpKind::kSum) {
+  for (size_t i = 0; i < instruction.postOps.size(); ++i) {
+    if (instruction.postOps[i].kind == PostOpKind::kSum) {
       GR_ASSIGN_OR_RETURN(inPlace, values_.read(*operand++, choice.outputs[0]));
-    } else if (step.postOps[i].operand) {
-      GR_ASSIGN_OR_RETURN(step.postOps[i].operand, values_.read(*operand++, choice.postOps[i]));
+    } else if (instruction.postOps[i].operand) {
+      GR_ASSIGN_OR_RETURN(instruction.postOps[i].operand,
+                          values_.read(*operand++, choice.postOps[i]));
     }
   }
   for (auto [i, result] : llvm::enumerate(work.results)) {
     if (inPlace) {
       values_.define(result, inPlace->buffer, choice.outputs[i]);
-      step.outputs[i] = *inPlace;
+      instruction.outputs[i] = *inPlace;
       continue;
     }
-    GR_ASSIGN_OR_RETURN(step.outputs[i], values_.write(result, choice.outputs[i]));
+    GR_ASSIGN_OR_RETURN(instruction.outputs[i], values_.write(result, choice.outputs[i]));
   }
-  GR_RETURN_IF_ERROR(writer_.addScratch(step, choice.scratchBytes));
-  executable_.steps.push_back(std::move(step));
+  GR_RETURN_IF_ERROR(writer_.addScratch(instruction, choice.scratchBytes));
+  executable_.instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }
 
 absl::Status Lowering::lowerMap(const Work& work, const Alternative& way) {
-  Step step;
-  step.kernel = "generated";
-  step.operation = work.op->getName().getStringRef().str();
-  step.label = labelOf(work.op);
-  step.threads = devices::threadsOf(work.op);
+  Instruction instruction;
+  instruction.kernel = "generated";
+  instruction.operation = work.op->getName().getStringRef().str();
+  instruction.label = labelOf(work.op);
+  instruction.threads = devices::threadsOf(work.op);
   for (auto [operand, desc] : llvm::zip(work.operands, way.map.operands)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.read(operand, desc));
-    step.inputs.push_back(argument);
+    instruction.inputs.push_back(argument);
   }
   for (auto [result, desc] : llvm::zip(work.results, way.map.results)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.write(result, desc));
-    step.outputs.push_back(argument);
+    instruction.outputs.push_back(argument);
   }
   GeneratedKernel kernel = code_.add(work.op, way.map.operandKernels, way.map.resultKernel);
-  step.symbol = kernel.symbol;
-  step.extent = kernel.extent;
-  step.grain = kernel.grain;
-  step.sizes = kernel.sizes;
-  executable_.steps.push_back(std::move(step));
+  instruction.symbol = kernel.symbol;
+  instruction.extent = kernel.extent;
+  instruction.grain = kernel.grain;
+  instruction.sizes = kernel.sizes;
+  executable_.instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }
 

@@ -1,9 +1,10 @@
-// Lowering of one partition: walks its operations and adds steps. Internal to the CPU compiler.
+// Lowering of one partition: walks its operations and adds instructions. Internal to the CPU
+// compiler.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_LOWERING_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_LOWERING_H_
 
 #include "absl/status/status.h"
-#include "devices/compiler/step_writer.h"
+#include "devices/compiler/instruction_writer.h"
 #include "devices/compiler/value_table.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "devices/cpu/compiler/plan_work.h"
@@ -12,7 +13,7 @@
 
 namespace graphrun::devices::cpu {
 
-/// One use: writes the steps of a partition into `executable` (buffers have no offsets yet).
+/// One use: writes the instructions of a partition into `executable` (buffers have no offsets yet).
 class Lowering {
  public:
   Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex);
@@ -33,7 +34,7 @@ class Lowering {
   Executable& executable_;
   CodeModule& code_;
   ValueTable values_;
-  StepWriter writer_;
+  InstructionWriter writer_;
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<Argument>> parts_;  // of concatenations
 };
 

@@ -7,7 +7,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Below, a step more takes longer than what it saves.
+/// Below, an instruction more takes longer than what it saves.
 constexpr int64_t kLeastElements = 1024;
 
 }  // namespace

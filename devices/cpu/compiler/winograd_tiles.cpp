@@ -9,13 +9,13 @@ namespace graphrun::devices::cpu {
 namespace {
 
 /// 3 x 3 filters without groups.
-bool isForWinograd(const Step& step) {
-  if (step.operation != "gr.conv" || step.inputs.size() < 2) {
+bool isForWinograd(const Instruction& instruction) {
+  if (instruction.operation != "gr.conv" || instruction.inputs.size() < 2) {
     return false;
   }
-  const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
+  const std::vector<int64_t>& filter = instruction.inputs[1].desc.dims;
   return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 &&
-         filter[1] == step.inputs[0].desc.dims[1];
+         filter[1] == instruction.inputs[0].desc.dims[1];
 }
 
 /// The elements of a constant of f32; empty for other values. `made` holds what is not in memory.
@@ -43,13 +43,13 @@ absl::Span<const float> elementsOf(mlir::Value value, std::vector<float>& made) 
 
 }  // namespace
 
-std::vector<int64_t> winogradTiles(const LibraryStep& library) {
-  if (!isForWinograd(library.step)) {
+std::vector<int64_t> winogradTiles(const LibraryInstruction& library) {
+  if (!isForWinograd(library.instruction)) {
     return {};
   }
   std::vector<float> made;
   absl::Span<const float> taps = elementsOf(library.operands[1], made);
-  const std::vector<int64_t>& filter = library.step.inputs[1].desc.dims;
+  const std::vector<int64_t>& filter = library.instruction.inputs[1].desc.dims;
   if (taps.empty()) {
     return {};
   }

@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "devices/compiler/library_step.h"
+#include "devices/compiler/library_instruction.h"
 
 namespace graphrun::devices::cpu {
 
 /// Tiles (4, 2) by whose transforms the convolution keeps kMostWinogradError (../winograd_error.h)
-/// in each output channel. None for steps that Winograd's algorithm is not for, and for filters
-/// whose elements are not there to be looked at. Reads the filter once or twice.
-std::vector<int64_t> winogradTiles(const LibraryStep& step);
+/// in each output channel. None for instructions that Winograd's algorithm is not for, and for
+/// filters whose elements are not there to be looked at. Reads the filter once or twice.
+std::vector<int64_t> winogradTiles(const LibraryInstruction& library);
 
 }  // namespace graphrun::devices::cpu
 

@@ -10,7 +10,7 @@
 #include "devices/cpu/kernels/softmax_rows.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/bfloat16_rows.h"
-#include "devices/executable/attention_step.h"
+#include "devices/executable/attention_instruction.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// Elements of scratch memory for `count` of `type`, which are computed in f32.
 int64_t widened(ElementType type, int64_t count) { return type == ElementType::kF32 ? 0 : count; }
 
-/// gr.attention of one step.
+/// gr.attention of one instruction.
 struct Plan : Attention {
   ElementType queryType = ElementType::kF32, keyType = ElementType::kF32;
   ElementType valueType = ElementType::kF32, outputType = ElementType::kF32;
@@ -52,15 +52,17 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.attention: blocks of rows need ", what));
 }
 
-absl::Status requireStep(const Step& step) {
-  bool arity = (step.inputs.size() == 3 || step.inputs.size() == 4) && step.outputs.size() == 1;
+absl::Status requireInstruction(const Instruction& instruction) {
+  bool arity = (instruction.inputs.size() == 3 || instruction.inputs.size() == 4) &&
+               instruction.outputs.size() == 1;
   auto fits = [](const Argument& argument) {
     ElementType type = argument.desc.type;
     return (type == ElementType::kF32 || type == ElementType::kBF16) && isDense(argument.desc);
   };
-  bool good = arity && std::all_of(step.inputs.begin(), step.inputs.end(), fits) &&
-              fits(step.outputs[0]) && step.postOps.empty() &&
-              (step.inputs.size() == 3 || step.inputs[3].desc.type == ElementType::kF32);
+  bool good =
+      arity && std::all_of(instruction.inputs.begin(), instruction.inputs.end(), fits) &&
+      fits(instruction.outputs[0]) && instruction.postOps.empty() &&
+      (instruction.inputs.size() == 3 || instruction.inputs[3].desc.type == ElementType::kF32);
   return good ? absl::OkStatus() : declined("dense operands of f32 or bf16, and a mask of f32");
 }
 
@@ -69,12 +71,12 @@ bool hasColumns(const AttentionView& view, int64_t width) {
   return view.strides[3] == 1 || width == 1;
 }
 
-absl::StatusOr<Plan> planOf(const Step& step) {
-  GR_RETURN_IF_ERROR(requireStep(step));
-  GR_ASSIGN_OR_RETURN(Attention attention, attentionOf(step));
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(requireInstruction(instruction));
+  GR_ASSIGN_OR_RETURN(Attention attention, attentionOf(instruction));
   Plan p{attention};
-  p.queryType = step.inputs[0].desc.type, p.keyType = step.inputs[1].desc.type;
-  p.valueType = step.inputs[2].desc.type, p.outputType = step.outputs[0].desc.type;
+  p.queryType = instruction.inputs[0].desc.type, p.keyType = instruction.inputs[1].desc.type;
+  p.valueType = instruction.inputs[2].desc.type, p.outputType = instruction.outputs[0].desc.type;
   p.threads = omp_get_max_threads();
   if (p.hasMask && p.mask[3] != 1 && p.keys != 1) {
     return declined("a mask along the keys");
@@ -97,7 +99,7 @@ uint64_t scratchBytes(const Plan& p) {
   return static_cast<uint64_t>(threadsOf(p) * p.scratch()) * sizeof(float);
 }
 
-/// One step's operands in memory.
+/// One instruction's operands in memory.
 struct Data {
   const void *query, *key, *value;
   const float* mask;
@@ -225,9 +227,12 @@ int attend(const Plan& p, const Data& data, Workspace& mine, const Block& block,
 
 class AttentionKernel : public Kernel {
  public:
-  AttentionKernel(const Step& step, const Plan& plan, uint32_t scratch)
-      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer), scratch_(scratch) {
-    for (const Argument& input : step.inputs) {
+  AttentionKernel(const Instruction& instruction, const Plan& plan, uint32_t scratch)
+      : plan_(plan),
+        threads_(threadsOf(plan)),
+        output_(instruction.outputs[0].buffer),
+        scratch_(scratch) {
+    for (const Argument& input : instruction.inputs) {
       inputs_.push_back(input.buffer);
     }
   }
@@ -270,27 +275,28 @@ class AttentionKernel : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseAttention(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<LayoutChoice> chooseAttention(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back({input.desc.type, input.desc.dims});
     choice.sources.push_back({input.desc.type, input.desc.dims});
   }
-  choice.outputs.push_back({step.outputs[0].desc.type, step.outputs[0].desc.dims});
+  choice.outputs.push_back({instruction.outputs[0].desc.type, instruction.outputs[0].desc.dims});
   choice.scratchBytes = scratchBytes(plan);
   choice.implementation = "blocks of rows";
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Instruction& instruction,
+                                                        KernelContext&) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   uint64_t needed = scratchBytes(plan);
-  if (!step.scratch || step.scratch->desc.spec().byteSize() < needed) {
+  if (!instruction.scratch || instruction.scratch->desc.spec().byteSize() < needed) {
     return absl::InvalidArgumentError(
         absl::StrCat("gr.attention: needs ", needed, " bytes of scratch memory"));
   }
-  return std::make_unique<AttentionKernel>(step, plan, step.scratch->buffer);
+  return std::make_unique<AttentionKernel>(instruction, plan, instruction.scratch->buffer);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -8,10 +8,11 @@
 namespace graphrun::devices::cpu {
 
 /// gr.attention of f32 or bf16 on dense tensors or views of them (see
-/// devices/executable/attention_step.h), computed in f32; a mask is of f32. Columns must be
+/// devices/executable/attention_instruction.h), computed in f32; a mask is of f32. Columns must be
 /// neighbours; those of the key may be rows instead.
-absl::StatusOr<LayoutChoice> chooseAttention(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseAttention(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Instruction& instruction,
+                                                        KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

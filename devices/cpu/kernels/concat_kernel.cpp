@@ -20,40 +20,43 @@ struct Rows {
   std::vector<int64_t> operandBytes;  ///< of a row of each operand
 };
 
-absl::Status checkStep(const Step& step, int64_t axis) {
-  if (step.inputs.empty() || step.outputs.size() != 1 || !step.postOps.empty()) {
+absl::Status checkInstruction(const Instruction& instruction, int64_t axis) {
+  if (instruction.inputs.empty() || instruction.outputs.size() != 1 ||
+      !instruction.postOps.empty()) {
     return declined("with nothing fused behind");
   }
-  Dims expected = step.inputs[0].desc.dims;
+  Dims expected = instruction.inputs[0].desc.dims;
   expected[static_cast<size_t>(axis)] = 0;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     Dims dims = input.desc.dims;
-    if (dims.size() != expected.size() || input.desc.type != step.outputs[0].desc.type) {
-      return invalidStep(step, "the operands do not fit");
+    if (dims.size() != expected.size() || input.desc.type != instruction.outputs[0].desc.type) {
+      return invalidInstruction(instruction, "the operands do not fit");
     }
     expected[static_cast<size_t>(axis)] += dims[static_cast<size_t>(axis)];
     dims[static_cast<size_t>(axis)] = expected[static_cast<size_t>(axis)];
     if (dims != expected) {
-      return invalidStep(step, "the operands do not fit");
+      return invalidInstruction(instruction, "the operands do not fit");
     }
   }
-  return expected == step.outputs[0].desc.dims ? absl::OkStatus()
-                                               : invalidStep(step, "the result does not fit");
+  return expected == instruction.outputs[0].desc.dims
+             ? absl::OkStatus()
+             : invalidInstruction(instruction, "the result does not fit");
 }
 
-absl::StatusOr<int64_t> axisOf(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(step, "axis"));
-  return step.inputs.empty() ? declined("of operands")
-                             : normalizeAxis(step, axis, step.inputs[0].desc.dims.size());
+absl::StatusOr<int64_t> axisOf(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(instruction, "axis"));
+  return instruction.inputs.empty()
+             ? declined("of operands")
+             : normalizeAxis(instruction, axis, instruction.inputs[0].desc.dims.size());
 }
 
-Rows rowsOf(const Step& step, const std::vector<size_t>& order, int64_t axis) {
+Rows rowsOf(const Instruction& instruction, const std::vector<size_t>& order, int64_t axis) {
   auto place = std::find(order.begin(), order.end(), static_cast<size_t>(axis));
   Rows rows;
   for (auto d = order.begin(); d != place; ++d) {
-    rows.count *= step.outputs[0].desc.dims[*d];
+    rows.count *= instruction.outputs[0].desc.dims[*d];
   }
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     auto bytes = static_cast<int64_t>(runtime::elementSize(input.desc.type));
     for (auto d = place; d != order.end(); ++d) {
       bytes *= input.desc.dims[*d];
@@ -111,14 +114,14 @@ void copyPiece(const Rows& rows, const std::vector<uint32_t>& from, void* const*
 
 /// The order of all operands' dims; that of the first which is not dense, as a dense one may lie
 /// alike (a dim of 1).
-absl::StatusOr<std::vector<size_t>> commonOrder(const Step& step) {
+absl::StatusOr<std::vector<size_t>> commonOrder(const Instruction& instruction) {
   std::vector<size_t> order;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     if (order.empty() || std::is_sorted(order.begin(), order.end())) {
       GR_ASSIGN_OR_RETURN(order, dimOrder(input.desc));
     }
   }
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     GR_ASSIGN_OR_RETURN(TensorDesc same, inDimOrder(input.desc, order));
     if (!sameLayout(same, input.desc)) {
       return declined("where the operands lie alike");
@@ -129,16 +132,16 @@ absl::StatusOr<std::vector<size_t>> commonOrder(const Step& step) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseConcat(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step));
-  GR_RETURN_IF_ERROR(checkStep(step, axis));
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(step));
-  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(step.outputs[0].desc, order));
-  if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
+absl::StatusOr<LayoutChoice> chooseConcat(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(instruction));
+  GR_RETURN_IF_ERROR(checkInstruction(instruction, axis));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(instruction));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(instruction.outputs[0].desc, order));
+  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
     return declined("where operands and result lie alike");
   }
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(input.desc);
     choice.inputs.back().any = false;
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
@@ -148,17 +151,18 @@ absl::StatusOr<LayoutChoice> chooseConcat(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(chooseConcat(step).status());
-  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step));
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(step));
+absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Instruction& instruction,
+                                                         KernelContext&) {
+  GR_RETURN_IF_ERROR(chooseConcat(instruction).status());
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(instruction));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(instruction));
   std::vector<uint32_t> from;
-  from.reserve(step.inputs.size());
-  for (const Argument& input : step.inputs) {
+  from.reserve(instruction.inputs.size());
+  for (const Argument& input : instruction.inputs) {
     from.push_back(input.buffer);
   }
-  return makeKernel([from = std::move(from), to = step.outputs[0].buffer,
-                     rows = rowsOf(step, order, axis)](void* const* buffers) {
+  return makeKernel([from = std::move(from), to = instruction.outputs[0].buffer,
+                     rows = rowsOf(instruction, order, axis)](void* const* buffers) {
     // Some bytes of the result at a time: rows may be many and short, or one.
     constexpr int64_t kBytes = 32768;
     constexpr int64_t kShort = 256;

@@ -8,8 +8,9 @@ namespace graphrun::devices::cpu {
 
 /// Chooses a concatenation of any type, where the dims of all operands lie in one order (dense,
 /// channels last), which is the result's too. Declines (Unimplemented) the rest.
-absl::StatusOr<LayoutChoice> chooseConcat(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseConcat(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Instruction& instruction,
+                                                         KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

@@ -31,27 +31,29 @@ struct Shape {
   int64_t products() const { return pixels * taps * out; }
 };
 
-absl::Status checkStep(const Step& step) {
+absl::Status checkInstruction(const Instruction& instruction) {
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
-      !step.postOps.empty() || !isFloat(step.outputs[0]) ||
-      !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat)) {
+  if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
+      instruction.outputs.size() != 1 || !instruction.postOps.empty() ||
+      !isFloat(instruction.outputs[0]) ||
+      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
     return declined("of f32, with nothing fused behind");
   }
-  size_t rank = step.inputs[0].desc.dims.size();
-  if (rank < 3 || rank > 5 || step.outputs[0].desc.dims.size() != rank ||
-      countOf(step.inputs[0].desc.dims) == 0 || countOf(step.outputs[0].desc.dims) == 0) {
+  size_t rank = instruction.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > 5 || instruction.outputs[0].desc.dims.size() != rank ||
+      countOf(instruction.inputs[0].desc.dims) == 0 ||
+      countOf(instruction.outputs[0].desc.dims) == 0) {
     return declined("over 1 to 3 spatial dims, not empty");
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Shape> shapeOf(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
+absl::StatusOr<Shape> shapeOf(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(instruction, groups));
   Shape shape{in[0], groups, in[1], out[1], 1, 1, {}, {}, {}, {}};
   shape.input.assign(in.begin() + 2, in.end());
   shape.output.assign(out.begin() + 2, out.end());
@@ -60,12 +62,13 @@ absl::StatusOr<Shape> shapeOf(const Step& step) {
   shape.taps = countOf(shape.kernel);
   bool fits = in[0] == out[0] && filter[0] == groups && groups * filter[1] == in[1] &&
               groups * filter.back() == out[1] && shape.taps > 0 &&
-              (step.inputs.size() == 2 || step.inputs[2].desc.dims == Dims{out[1]});
+              (instruction.inputs.size() == 2 || instruction.inputs[2].desc.dims == Dims{out[1]});
   if (!fits) {
-    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
+    return invalidInstruction(instruction,
+                              "the shapes of input, filter, bias and result do not fit");
   }
   GR_ASSIGN_OR_RETURN(shape.window,
-                      transposedWindowOf(step, shape.input, shape.kernel, shape.output));
+                      transposedWindowOf(instruction, shape.input, shape.kernel, shape.output));
   return shape;
 }
 
@@ -219,15 +222,15 @@ int multiply(const Shape& shape, const float* x, const float* filter, float* pro
 
 class DeconvKernel : public Kernel {
  public:
-  DeconvKernel(const Step& step, const Shape& shape, uint32_t products)
+  DeconvKernel(const Instruction& instruction, const Shape& shape, uint32_t products)
       : shape_(shape),
         spread_(shape),
-        x_(step.inputs[0].buffer),
-        filter_(step.inputs[1].buffer),
+        x_(instruction.inputs[0].buffer),
+        filter_(instruction.inputs[1].buffer),
         products_(products),
-        y_(step.outputs[0].buffer) {
-    if (step.inputs.size() == 3) {
-      bias_ = step.inputs[2].buffer;
+        y_(instruction.outputs[0].buffer) {
+    if (instruction.inputs.size() == 3) {
+      bias_ = instruction.inputs[2].buffer;
     } else {
       zeros_.resize(static_cast<size_t>(shape.out));
     }
@@ -288,14 +291,14 @@ absl::StatusOr<TensorDesc> channelsLast(const TensorDesc& desc) {
 
 }  // namespace
 
-absl::StatusOr<Dims> packedDeconvDims(const Step& step, int64_t groups) {
-  const Dims& filter = step.inputs[1].desc.dims;
-  size_t rank = step.inputs[0].desc.dims.size();
+absl::StatusOr<Dims> packedDeconvDims(const Instruction& instruction, int64_t groups) {
+  const Dims& filter = instruction.inputs[1].desc.dims;
+  size_t rank = instruction.inputs[0].desc.dims.size();
   if (filter.size() == rank + 1) {
     return filter;
   }
   if (filter.size() != rank || groups < 1 || filter[0] % groups != 0) {
-    return invalidStep(step, "the filter does not fit the input");
+    return invalidInstruction(instruction, "the filter does not fit the input");
   }
   Dims packed = {groups, filter[0] / groups};
   packed.insert(packed.end(), filter.begin() + 2, filter.end());
@@ -307,25 +310,26 @@ absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed) {
   return movedLastDesc(packed.type, packed.dims, 2);
 }
 
-absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(step));
+absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(instruction));
   LayoutChoice choice;
-  GR_ASSIGN_OR_RETURN(TensorDesc in, channelsLast(step.inputs[0].desc));
-  GR_ASSIGN_OR_RETURN(TensorDesc out, channelsLast(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(TensorDesc in, channelsLast(instruction.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(TensorDesc out, channelsLast(instruction.outputs[0].desc));
   TensorDesc filter{ElementType::kF32, {}};
-  GR_ASSIGN_OR_RETURN(filter.dims, packedDeconvDims(step, shape.groups));
-  const TensorDesc& given = step.inputs[1].desc;
-  bool fits = (step.inputs[0].desc.any || sameLayout(step.inputs[0].desc, in)) &&
-              (step.outputs[0].desc.any || sameLayout(step.outputs[0].desc, out)) &&
+  GR_ASSIGN_OR_RETURN(filter.dims, packedDeconvDims(instruction, shape.groups));
+  const TensorDesc& given = instruction.inputs[1].desc;
+  bool fits = (instruction.inputs[0].desc.any || sameLayout(instruction.inputs[0].desc, in)) &&
+              (instruction.outputs[0].desc.any || sameLayout(instruction.outputs[0].desc, out)) &&
               (given.any || sameLayout(given, filter));
   if (!fits) {
     return declined("with the channels last, and from a filter of its own layout");
   }
   GR_ASSIGN_OR_RETURN(TensorDesc source, deconvFilterSource(filter));
   choice.inputs = {std::move(in), std::move(filter)};
-  choice.sources = {TensorDesc{ElementType::kF32, step.inputs[0].desc.dims}, std::move(source)};
-  if (step.inputs.size() == 3) {
-    TensorDesc bias{ElementType::kF32, step.inputs[2].desc.dims};
+  choice.sources = {TensorDesc{ElementType::kF32, instruction.inputs[0].desc.dims},
+                    std::move(source)};
+  if (instruction.inputs.size() == 3) {
+    TensorDesc bias{ElementType::kF32, instruction.inputs[2].desc.dims};
     choice.inputs.push_back(bias);
     choice.sources.push_back(std::move(bias));
   }
@@ -336,11 +340,12 @@ absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeconvProduct(step));
-  GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(step));
-  GR_ASSIGN_OR_RETURN(uint32_t products, scratchBuffer(step, choice.scratchBytes));
-  return std::make_unique<DeconvKernel>(step, shape, products);
+absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Instruction& instruction,
+                                                            KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeconvProduct(instruction));
+  GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t products, scratchBuffer(instruction, choice.scratchBytes));
+  return std::make_unique<DeconvKernel>(instruction, shape, products);
 }
 
 }  // namespace graphrun::devices::cpu

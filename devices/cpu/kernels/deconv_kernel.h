@@ -11,7 +11,8 @@ namespace graphrun::devices::cpu {
 
 /// The filter as products read it: dims G x I/G x kernel x O/G, from the operation's I x O/G x
 /// kernel or from themselves.
-absl::StatusOr<std::vector<int64_t>> packedDeconvDims(const Step& step, int64_t groups);
+absl::StatusOr<std::vector<int64_t>> packedDeconvDims(const Instruction& instruction,
+                                                      int64_t groups);
 
 /// The operation's filter, as its bytes lie, under the packed dims.
 absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed);
@@ -19,8 +20,8 @@ absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed);
 /// Takes its input and leaves its result with the channels last; the filter as I x taps x O/G.
 /// Needs scratch memory for the products of one image. Declines (Unimplemented) what is fused
 /// behind, and layouts other than these.
-absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Step& step,
+absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Instruction& instruction,
                                                             KernelContext& context);
 
 }  // namespace graphrun::devices::cpu

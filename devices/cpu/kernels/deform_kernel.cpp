@@ -139,11 +139,12 @@ class DeformKernel : public Kernel {
   uint32_t scratch_;
 };
 
-absl::Status checkStep(const Step& step) {
+absl::Status checkInstruction(const Instruction& instruction) {
   auto good = [](const Argument& a) { return a.desc.type == ElementType::kF32 && isDense(a.desc); };
-  bool fits = step.inputs.size() >= 3 && step.inputs.size() <= 5 && step.outputs.size() == 1 &&
-              step.postOps.empty() && good(step.outputs[0]) &&
-              std::all_of(step.inputs.begin(), step.inputs.end(), good);
+  bool fits = instruction.inputs.size() >= 3 && instruction.inputs.size() <= 5 &&
+              instruction.outputs.size() == 1 && instruction.postOps.empty() &&
+              good(instruction.outputs[0]) &&
+              std::all_of(instruction.inputs.begin(), instruction.inputs.end(), good);
   return fits ? absl::OkStatus() : declined("of dense f32, with nothing fused behind");
 }
 
@@ -160,26 +161,26 @@ Dims packedDims(const Dims& filter) {
   return packed;
 }
 
-/// `step` with the filter's dims as the operation has them: it may be packed already.
-Step unpacked(Step step) {
-  Dims& filter = step.inputs[1].desc.dims;
-  if (filter.size() == step.inputs[0].desc.dims.size() + 1) {
+/// `instruction` with the filter's dims as the operation has them: it may be packed already.
+Instruction unpacked(Instruction instruction) {
+  Dims& filter = instruction.inputs[1].desc.dims;
+  if (filter.size() == instruction.inputs[0].desc.dims.size() + 1) {
     filter.insert(filter.begin() + 2, filter.back());
     filter.pop_back();
     filter.erase(filter.begin());
   }
-  return step;
+  return instruction;
 }
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  bool packs = step.inputs[1].desc.dims.size() > step.inputs[0].desc.dims.size();
-  if (!packs && !step.inputs[1].desc.any) {
+absl::StatusOr<LayoutChoice> chooseDeformProduct(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  bool packs = instruction.inputs[1].desc.dims.size() > instruction.inputs[0].desc.dims.size();
+  if (!packs && !instruction.inputs[1].desc.any) {
     return declined("with a filter that is known before");
   }
-  Step given = unpacked(step);
+  Instruction given = unpacked(instruction);
   GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(given));
   if (conv.outCount == 0 || conv.inChannels == 0 || conv.kernelCount == 0) {
     return declined("that is not empty");
@@ -192,16 +193,17 @@ absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
   choice.inputs[1].dims = packedDims(given.inputs[1].desc.dims);
   GR_ASSIGN_OR_RETURN(choice.sources[1],
                       movedLastDesc(ElementType::kF32, choice.inputs[1].dims, 2));
-  choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
+  choice.outputs = {TensorDesc{ElementType::kF32, instruction.outputs[0].desc.dims}};
   choice.scratchBytes = scratchBytes(conv);
   choice.implementation = "product";
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeformProduct(step));
-  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(unpacked(step)));
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
+absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Instruction& instruction,
+                                                            KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeformProduct(instruction));
+  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(unpacked(instruction)));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, choice.scratchBytes));
   return std::make_unique<DeformKernel>(std::move(conv), scratch);
 }
 

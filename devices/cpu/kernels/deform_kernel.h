@@ -9,8 +9,8 @@ namespace graphrun::devices::cpu {
 /// Interpolates what each element of the filter reads into scratch memory, for one image at a time,
 /// and multiplies. Dense tensors, the filter packed; declines (Unimplemented) other types, and a
 /// filter that is made at run time.
-absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Step& step,
+absl::StatusOr<LayoutChoice> chooseDeformProduct(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Instruction& instruction,
                                                             KernelContext& context);
 
 }  // namespace graphrun::devices::cpu

@@ -130,19 +130,19 @@ struct Plan {
   }
 };
 
-absl::Status checkStep(const Step& step) {
-  bool fits = step.inputs.size() == 3 && step.outputs.size() == 1 && step.postOps.empty() &&
-              step.inputs[0].desc.dims.size() >= 3 &&
-              step.outputs[0].desc.dims == step.inputs[0].desc.dims &&
-              countOf(step.inputs[0].desc.dims) > 0;
+absl::Status checkInstruction(const Instruction& instruction) {
+  bool fits = instruction.inputs.size() == 3 && instruction.outputs.size() == 1 &&
+              instruction.postOps.empty() && instruction.inputs[0].desc.dims.size() >= 3 &&
+              instruction.outputs[0].desc.dims == instruction.inputs[0].desc.dims &&
+              countOf(instruction.inputs[0].desc.dims) > 0;
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (!fits || !isFloat(step.outputs[0]) ||
-      !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat)) {
+  if (!fits || !isFloat(instruction.outputs[0]) ||
+      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
     return declined("of f32, with nothing fused behind");
   }
   for (size_t i : {1, 2}) {
-    const TensorDesc& channelwise = step.inputs[i].desc;
-    if (channelwise.dims != Dims{step.inputs[0].desc.dims[1]} || !isDense(channelwise)) {
+    const TensorDesc& channelwise = instruction.inputs[i].desc;
+    if (channelwise.dims != Dims{instruction.inputs[0].desc.dims[1]} || !isDense(channelwise)) {
       return declined("with one scale and bias a channel");
     }
   }
@@ -161,16 +161,17 @@ absl::StatusOr<bool> isChannelsLast(const TensorDesc& desc) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
+absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(input.desc);
     choice.inputs.back().any = false;
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
   }
   GR_RETURN_IF_ERROR(isChannelsLast(choice.inputs[0]).status());
-  if (!step.outputs[0].desc.any && !sameLayout(choice.inputs[0], step.outputs[0].desc)) {
+  if (!instruction.outputs[0].desc.any &&
+      !sameLayout(choice.inputs[0], instruction.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }
   choice.outputs = {choice.inputs[0]};
@@ -178,15 +179,16 @@ absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createInstanceNormRows(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(chooseInstanceNorm(step).status());
-  GR_ASSIGN_OR_RETURN(bool last, isChannelsLast(step.inputs[0].desc));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
-  const Dims& in = step.inputs[0].desc.dims;
+absl::StatusOr<std::unique_ptr<Kernel>> createInstanceNormRows(const Instruction& instruction,
+                                                               KernelContext&) {
+  GR_RETURN_IF_ERROR(chooseInstanceNorm(instruction).status());
+  GR_ASSIGN_OR_RETURN(bool last, isChannelsLast(instruction.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
+  const Dims& in = instruction.inputs[0].desc.dims;
   Plan plan{in[0], in[1], countOf(absl::MakeConstSpan(in).subspan(2)), epsilon};
-  return makeKernel([=, x = step.inputs[0].buffer, scale = step.inputs[1].buffer,
-                     bias = step.inputs[2].buffer,
-                     y = step.outputs[0].buffer](void* const* buffers) {
+  return makeKernel([=, x = instruction.inputs[0].buffer, scale = instruction.inputs[1].buffer,
+                     bias = instruction.inputs[2].buffer,
+                     y = instruction.outputs[0].buffer](void* const* buffers) {
     auto input = [&](uint32_t buffer) { return static_cast<const float*>(buffers[buffer]); };
     plan.run(last, input(x), input(scale), input(bias), static_cast<float*>(buffers[y]));
     return 0;

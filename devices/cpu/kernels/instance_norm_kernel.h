@@ -8,8 +8,8 @@ namespace graphrun::devices::cpu {
 
 /// Dense tensors, and those with the channels last: the result lies as the operand. Declines
 /// (Unimplemented) the rest.
-absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createInstanceNormRows(const Step& step,
+absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createInstanceNormRows(const Instruction& instruction,
                                                                KernelContext& context);
 
 }  // namespace graphrun::devices::cpu

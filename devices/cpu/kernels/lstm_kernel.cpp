@@ -29,7 +29,7 @@ struct Plan {
   bool reverse;
 
   int64_t panels() const { return (hidden + kLanes - 1) / kLanes; }
-  /// Steps whose inputs are multiplied at once.
+  /// The steps whose inputs are multiplied at once.
   int64_t chunk() const { return std::clamp<int64_t>(kChunk / batch, 1, steps); }
   /// Floats of their products.
   int64_t products() const { return chunk() * batch * panels() * kPanel; }
@@ -72,7 +72,7 @@ struct Run {
     }
   }
 
-  /// Step t of one panel; `row` is its first row among those multiplied.
+  /// One step, t, of one panel; `row` is its first row among those multiplied.
   void advance(int64_t panel, int64_t row, const float* before, const float* stateBefore,
                float* to) const {
     int64_t from = panel * kLanes;
@@ -116,12 +116,12 @@ struct Run {
 
 class LstmKernel : public Kernel {
  public:
-  LstmKernel(const Step& step, const Plan& plan, uint32_t products)
+  LstmKernel(const Instruction& instruction, const Plan& plan, uint32_t products)
       : plan_(plan), products_(products) {
-    for (const Argument& input : step.inputs) {
+    for (const Argument& input : instruction.inputs) {
       inputs_.push_back(input.buffer);
     }
-    for (const Argument& output : step.outputs) {
+    for (const Argument& output : instruction.outputs) {
       outputs_.push_back(output.buffer);
     }
     int64_t work = plan.batch * plan.panels() * kPanel * plan.hidden;  // of one step
@@ -158,37 +158,39 @@ class LstmKernel : public Kernel {
   uint32_t products_;
 };
 
-absl::Status requireUsual(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(step, "cell"));
-  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
-  GR_ASSIGN_OR_RETURN(double clip, attributeOr(step, "clip", 0.0));
-  GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(step, "input_forget", false));
-  bool usual = cell == "lstm" && !inputForget && clip <= 0 && step.postOps.empty() &&
+absl::Status requireUsual(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(instruction, "cell"));
+  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(instruction, "activations"));
+  GR_ASSIGN_OR_RETURN(double clip, attributeOr(instruction, "clip", 0.0));
+  GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(instruction, "input_forget", false));
+  bool usual = cell == "lstm" && !inputForget && clip <= 0 && instruction.postOps.empty() &&
                functions::activations::cellOf(cell)->isUsual(names);
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  bool fits = step.inputs.size() == 6 && step.outputs.size() == 3 &&
-              std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) &&
-              std::all_of(step.outputs.begin(), step.outputs.end(), isFloat);
+  bool fits = instruction.inputs.size() == 6 && instruction.outputs.size() == 3 &&
+              std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat) &&
+              std::all_of(instruction.outputs.begin(), instruction.outputs.end(), isFloat);
   return usual && fits ? absl::OkStatus() : declined("an lstm of f32 without options");
 }
 
-absl::StatusOr<Plan> planOf(const Step& step) {
-  GR_RETURN_IF_ERROR(requireUsual(step));
-  const Dims& x = step.inputs[0].desc.dims;
-  const Dims& all = step.outputs[0].desc.dims;
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(requireUsual(instruction));
+  const Dims& x = instruction.inputs[0].desc.dims;
+  const Dims& all = instruction.outputs[0].desc.dims;
   if (x.size() != 3 || all.size() != 3) {
-    return invalidStep(step, "input and result must be of rank 3");
+    return invalidInstruction(instruction, "input and result must be of rank 3");
   }
-  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
+  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(instruction, "reverse", false));
   Plan plan{x[0], x[1], x[2], all[2], reverse};
   if (std::min({plan.steps, plan.batch, plan.inputs, plan.hidden}) < 1) {
     return declined("tensors that are not empty");
   }
   Dims last = {plan.batch, plan.hidden};
   bool fits = all == Dims{plan.steps, plan.batch, plan.hidden} &&
-              step.outputs[1].desc.dims == last && step.outputs[2].desc.dims == last &&
-              step.inputs[4].desc.dims == last && step.inputs[5].desc.dims == last;
-  return fits ? absl::StatusOr<Plan>(plan) : invalidStep(step, "the operands do not fit the cell");
+              instruction.outputs[1].desc.dims == last &&
+              instruction.outputs[2].desc.dims == last && instruction.inputs[4].desc.dims == last &&
+              instruction.inputs[5].desc.dims == last;
+  return fits ? absl::StatusOr<Plan>(plan)
+              : invalidInstruction(instruction, "the operands do not fit the cell");
 }
 
 /// A matrix or vector of weights: G*H x columns, packed as H/16 x columns x G x 16.
@@ -210,17 +212,17 @@ absl::StatusOr<Packed> packedWeights(const TensorDesc& given, int64_t hidden, in
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseLstm(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<LayoutChoice> chooseLstm(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   LayoutChoice choice;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const TensorDesc& given = step.inputs[i].desc;
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+    const TensorDesc& given = instruction.inputs[i].desc;
     Packed packed{{given.type, given.dims}, {given.type, given.dims}};
     if (i >= 1 && i <= 3) {
       int64_t columns = i == 1 ? plan.inputs : i == 2 ? plan.hidden : 1;
       bool isGiven = countOf(given.dims) == kGates * plan.hidden * columns;
       if (!isGiven) {
-        return invalidStep(step, "the weights do not fit the cell");
+        return invalidInstruction(instruction, "the weights do not fit the cell");
       }
       GR_ASSIGN_OR_RETURN(packed, packedWeights(given, plan.hidden, columns));
     }
@@ -230,7 +232,7 @@ absl::StatusOr<LayoutChoice> chooseLstm(const Step& step) {
     choice.inputs.push_back(std::move(packed.desc));
     choice.sources.push_back(std::move(packed.source));
   }
-  for (const Argument& output : step.outputs) {
+  for (const Argument& output : instruction.outputs) {
     choice.outputs.push_back({output.desc.type, output.desc.dims});
   }
   choice.scratchBytes = static_cast<uint64_t>(plan.products()) * sizeof(float);
@@ -238,11 +240,11 @@ absl::StatusOr<LayoutChoice> chooseLstm(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createLstm(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseLstm(step));
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_ASSIGN_OR_RETURN(uint32_t products, scratchBuffer(step, choice.scratchBytes));
-  return std::make_unique<LstmKernel>(step, plan, products);
+absl::StatusOr<std::unique_ptr<Kernel>> createLstm(const Instruction& instruction, KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseLstm(instruction));
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t products, scratchBuffer(instruction, choice.scratchBytes));
+  return std::make_unique<LstmKernel>(instruction, plan, products);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -11,8 +11,9 @@ namespace graphrun::devices::cpu {
 /// applies the gates while their sums are in registers. Weights are packed as panels: 16 hidden
 /// values, their four gates side by side. Declines (Unimplemented) other cells, activations and
 /// options.
-absl::StatusOr<LayoutChoice> chooseLstm(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createLstm(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseLstm(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createLstm(const Instruction& instruction,
+                                                   KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

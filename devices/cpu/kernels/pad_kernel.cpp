@@ -14,34 +14,35 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.pad: rows are copied ", what));
 }
 
-absl::Status checkStep(const Step& step) {
-  size_t rank = step.outputs.empty() ? 0 : step.outputs[0].desc.dims.size();
-  if (step.inputs.size() != 3 || step.outputs.size() != 1 || rank == 0 ||
-      step.inputs[0].desc.dims.size() != rank ||
-      step.inputs[1].desc.dims != Dims{2 * static_cast<int64_t>(rank)} ||
-      countOf(step.inputs[2].desc.dims) < 1) {
+absl::Status checkInstruction(const Instruction& instruction) {
+  size_t rank = instruction.outputs.empty() ? 0 : instruction.outputs[0].desc.dims.size();
+  if (instruction.inputs.size() != 3 || instruction.outputs.size() != 1 || rank == 0 ||
+      instruction.inputs[0].desc.dims.size() != rank ||
+      instruction.inputs[1].desc.dims != Dims{2 * static_cast<int64_t>(rank)} ||
+      countOf(instruction.inputs[2].desc.dims) < 1) {
     return declined("where pads, value and shapes fit");
   }
-  for (const Argument* same : {&step.inputs[2], &step.outputs[0]}) {
-    if (same->desc.type != step.inputs[0].desc.type) {
-      return invalidStep(step, "is not defined on these element types");
+  for (const Argument* same : {&instruction.inputs[2], &instruction.outputs[0]}) {
+    if (same->desc.type != instruction.inputs[0].desc.type) {
+      return invalidInstruction(instruction, "is not defined on these element types");
     }
   }
-  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
-  bool plain = step.postOps.empty() && isDense(step.inputs[1].desc) && isDense(step.inputs[2].desc);
+  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(instruction, "mode"));
+  bool plain = instruction.postOps.empty() && isDense(instruction.inputs[1].desc) &&
+               isDense(instruction.inputs[2].desc);
   return mode == "constant" && plain ? absl::OkStatus() : declined("in mode \"constant\"");
 }
 
 /// The dims as they lie, slowest first, and the pads before them.
 class Padding {
  public:
-  static absl::StatusOr<Padding> make(const Step& step) {
+  static absl::StatusOr<Padding> make(const Instruction& instruction) {
     Padding padding;
-    GR_ASSIGN_OR_RETURN(padding.order_, dimOrder(step.inputs[0].desc));
-    GR_ASSIGN_OR_RETURN(padding.pads_, IntOperand::make(step, 1));
+    GR_ASSIGN_OR_RETURN(padding.order_, dimOrder(instruction.inputs[0].desc));
+    GR_ASSIGN_OR_RETURN(padding.pads_, IntOperand::make(instruction, 1));
     for (size_t d : padding.order_) {
-      padding.in_.push_back(step.inputs[0].desc.dims[d]);
-      padding.out_.push_back(step.outputs[0].desc.dims[d]);
+      padding.in_.push_back(instruction.inputs[0].desc.dims[d]);
+      padding.out_.push_back(instruction.outputs[0].desc.dims[d]);
     }
     padding.begin_.resize(padding.in_.size());
     return padding;
@@ -112,17 +113,17 @@ class Padding {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> choosePad(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(step.inputs[0].desc));
+absl::StatusOr<LayoutChoice> choosePad(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(instruction.inputs[0].desc));
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(input.desc);
     choice.inputs.back().any = false;
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
   }
-  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(step.outputs[0].desc, order));
-  if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
+  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(instruction.outputs[0].desc, order));
+  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }
   choice.outputs.push_back(std::move(result));
@@ -130,13 +131,13 @@ absl::StatusOr<LayoutChoice> choosePad(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPad(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(choosePad(step).status());
-  GR_ASSIGN_OR_RETURN(Padding padding, Padding::make(step));
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t value = step.inputs[2].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+absl::StatusOr<std::unique_ptr<Kernel>> createPad(const Instruction& instruction, KernelContext&) {
+  GR_RETURN_IF_ERROR(choosePad(instruction).status());
+  GR_ASSIGN_OR_RETURN(Padding padding, Padding::make(instruction));
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t value = instruction.inputs[2].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, padding = std::move(padding)](void* const* buffers) mutable {
           if (!padding.update(buffers)) {

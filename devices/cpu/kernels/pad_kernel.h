@@ -8,8 +8,9 @@ namespace graphrun::devices::cpu {
 
 /// gr.pad in mode "constant", of tensors whose dims lie in any order (channels last): the result's
 /// lie as the operand's. Declines (Unimplemented) other modes and blocked layouts.
-absl::StatusOr<LayoutChoice> choosePad(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createPad(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> choosePad(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createPad(const Instruction& instruction,
+                                                  KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

@@ -7,7 +7,7 @@
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/kernels/deconv_kernel.h"
 #include "devices/cpu/kernels/deconv_phases.h"
-#include "devices/cpu/kernels/plane_step.h"
+#include "devices/cpu/kernels/plane_instruction.h"
 #include "devices/cpu/kernels/plane_strips.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/instructions.h"
@@ -70,18 +70,19 @@ absl::Status checkChannels(const Plan& plan) {
              : declined("of many channels, in whole vectors");
 }
 
-absl::StatusOr<Plan> planOf(const Step& step) {
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
   if (loopInstructions() != InstructionSet::kAvx512) {
     return declined("in vectors of 16 floats");
   }
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_RETURN_IF_ERROR(checkFloatImages(step));
-  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
-  GR_RETURN_IF_ERROR(checkPlaneFilter(step, filter, groups));
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  GR_RETURN_IF_ERROR(checkFloatImages(instruction));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(instruction, groups));
+  GR_RETURN_IF_ERROR(checkPlaneFilter(instruction, filter, groups));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
   Dims kernel(filter.begin() + 2, filter.end() - 1);
-  GR_ASSIGN_OR_RETURN(Window w, transposedWindowOf(step, in.subspan(2), kernel, out.subspan(2)));
+  GR_ASSIGN_OR_RETURN(Window w,
+                      transposedWindowOf(instruction, in.subspan(2), kernel, out.subspan(2)));
   Extent window = Extent::of(kernel, 1), strides = Extent::of(w.strides, 1);
   Extent dilations = Extent::of(w.dilations, 1), pads = Extent::of(w.padsBegin, 0);
   const int64_t panels = (filter.back() + kPanel - 1) / kPanel;
@@ -100,7 +101,7 @@ absl::StatusOr<Plan> planOf(const Step& step) {
             vectors * kVectorLanes,
             {}};
   GR_RETURN_IF_ERROR(checkChannels(plan));
-  GR_ASSIGN_OR_RETURN(plan.postOps, vectorPostOps(step));
+  GR_ASSIGN_OR_RETURN(plan.postOps, vectorPostOps(instruction));
   return plan;
 }
 
@@ -129,13 +130,13 @@ struct Strip {
 
 class PanelDeconv : public Kernel {
  public:
-  PanelDeconv(const Step& step, Plan plan, uint32_t scratch)
+  PanelDeconv(const Instruction& instruction, Plan plan, uint32_t scratch)
       : plan_(std::move(plan)),
-        x_(step.inputs[0].buffer),
-        filter_(step.inputs[1].buffer),
-        y_(step.outputs[0].buffer),
+        x_(instruction.inputs[0].buffer),
+        filter_(instruction.inputs[1].buffer),
+        y_(instruction.outputs[0].buffer),
         scratch_(scratch),
-        bias_(step) {}
+        bias_(instruction) {}
 
   int run(void* const* buffers) override {
     auto* scratch = static_cast<float*>(buffers[scratch_]);
@@ -292,22 +293,23 @@ absl::StatusOr<TensorDesc> channelsLast(const TensorDesc& desc) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> choosePanelDeconv(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_ASSIGN_OR_RETURN(Dims packed, packedDeconvDims(step, plan.groups));
+absl::StatusOr<LayoutChoice> choosePanelDeconv(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
+  GR_ASSIGN_OR_RETURN(Dims packed, packedDeconvDims(instruction, plan.groups));
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(TensorDesc{ElementType::kF32, input.desc.dims});
   }
   choice.sources = choice.inputs;
-  GR_ASSIGN_OR_RETURN(choice.inputs[0], channelsLast(step.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(choice.inputs[0], channelsLast(instruction.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(choice.inputs[1], panelsDesc(plan, packed));
   GR_ASSIGN_OR_RETURN(choice.sources[1], deconvFilterSource({ElementType::kF32, packed}));
-  GR_ASSIGN_OR_RETURN(TensorDesc result, channelsLast(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, channelsLast(instruction.outputs[0].desc));
   choice.outputs = {result};
-  bool fits = takes(step.inputs[0].desc, choice.inputs[0]) &&
-              takes(step.inputs[1].desc, choice.inputs[1]) && takes(step.outputs[0].desc, result);
-  for (const PostOp& op : step.postOps) {
+  bool fits = takes(instruction.inputs[0].desc, choice.inputs[0]) &&
+              takes(instruction.inputs[1].desc, choice.inputs[1]) &&
+              takes(instruction.outputs[0].desc, result);
+  for (const PostOp& op : instruction.postOps) {
     fits = fits && (!op.operand || takes(op.operand->desc, result));
     choice.postOps.push_back(op.operand ? result : TensorDesc());
   }
@@ -321,11 +323,12 @@ absl::StatusOr<LayoutChoice> choosePanelDeconv(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPanelDeconv(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(choosePanelDeconv(step).status());
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, scratchBytes(plan)));
-  return std::make_unique<PanelDeconv>(step, std::move(plan), scratch);
+absl::StatusOr<std::unique_ptr<Kernel>> createPanelDeconv(const Instruction& instruction,
+                                                          KernelContext&) {
+  GR_RETURN_IF_ERROR(choosePanelDeconv(instruction).status());
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, scratchBytes(plan)));
+  return std::make_unique<PanelDeconv>(instruction, std::move(plan), scratch);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -12,8 +12,9 @@ namespace graphrun::devices::cpu {
 /// window of stride 2 is four of 2 x 2), whose products are summed where they stay in a cache, and
 /// go to their places once. The same bits on any number of threads. Declines (Unimplemented) few
 /// channels, and machines of vectors with less than 16 floats.
-absl::StatusOr<LayoutChoice> choosePanelDeconv(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createPanelDeconv(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> choosePanelDeconv(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createPanelDeconv(const Instruction& instruction,
+                                                          KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

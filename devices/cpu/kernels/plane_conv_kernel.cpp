@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/onednn_layouts.h"
-#include "devices/cpu/kernels/plane_step.h"
+#include "devices/cpu/kernels/plane_instruction.h"
 #include "devices/cpu/kernels/plane_strips.h"
 #include "devices/cpu/kernels/plane_sums.h"
 #include "devices/cpu/kernels/plane_windows.h"
@@ -18,14 +18,14 @@ namespace {
 
 /// Dims of the filter as it is packed: G x I/G x kernel x O/G, from the operation's O x I/G x
 /// kernel or from themselves.
-absl::StatusOr<Dims> packedDims(const Step& step, int64_t groups) {
-  const Dims& filter = step.inputs[1].desc.dims;
-  size_t rank = step.inputs[0].desc.dims.size();
+absl::StatusOr<Dims> packedDims(const Instruction& instruction, int64_t groups) {
+  const Dims& filter = instruction.inputs[1].desc.dims;
+  size_t rank = instruction.inputs[0].desc.dims.size();
   if (filter.size() == rank + 1) {
     return filter;
   }
   if (filter.size() != rank || filter[0] % groups != 0) {
-    return invalidStep(step, "the filter does not fit the input");
+    return invalidInstruction(instruction, "the filter does not fit the input");
   }
   Dims packed = {groups};
   packed.insert(packed.end(), filter.begin() + 1, filter.end());
@@ -41,22 +41,23 @@ PlaneShape flattened(PlaneShape s) {
   return s.asRow();
 }
 
-absl::StatusOr<PlaneShape> shapeOf(const Step& step) {
-  GR_RETURN_IF_ERROR(checkPlaneStep(step));
-  if (step.attributes.contains("algorithm")) {
-    return declinedByPlanes(step, "by no other algorithm");
+absl::StatusOr<PlaneShape> shapeOf(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkPlaneInstruction(instruction));
+  if (instruction.attributes.contains("algorithm")) {
+    return declinedByPlanes(instruction, "by no other algorithm");
   }
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
   constexpr int64_t kFewChannels = 4;
   if (groups < 1 || (groups == 1 && in[1] > kFewChannels)) {
-    return declinedByPlanes(step, "in groups, or of few channels");
+    return declinedByPlanes(instruction, "in groups, or of few channels");
   }
-  GR_ASSIGN_OR_RETURN(Dims filter, packedDims(step, groups));
-  GR_RETURN_IF_ERROR(checkPlaneFilter(step, filter, groups));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDims(instruction, groups));
+  GR_RETURN_IF_ERROR(checkPlaneFilter(instruction, filter, groups));
   Dims kernel(filter.begin() + 2, filter.end() - 1);
-  GR_ASSIGN_OR_RETURN(Window w, windowOf(step, in.subspan(2), kernel, out.subspan(2), false));
+  GR_ASSIGN_OR_RETURN(Window w,
+                      windowOf(instruction, in.subspan(2), kernel, out.subspan(2), false));
   return flattened(PlaneShape{in[0], groups, filter[1], filter.back(), Extent::of(in.subspan(2), 1),
                               Extent::of(out.subspan(2), 1), Extent::of(kernel, 1),
                               Extent::of(w.strides, 1), Extent::of(w.dilations, 1),
@@ -108,18 +109,19 @@ class StripSums {
 
 class PlaneConv : public Kernel {
  public:
-  PlaneConv(const Step& step, const PlaneShape& shape, RowPostOps postOps, uint32_t scratch)
+  PlaneConv(const Instruction& instruction, const PlaneShape& shape, RowPostOps postOps,
+            uint32_t scratch)
       : shape_(shape),
         sums_(shape),
         windows_(sumsWindowsInPlace(shape)),
         postOps_(std::move(postOps)),
         sumsInPlace_(postOps_.readsResult()),
-        x_(step.inputs[0].buffer),
-        filter_(step.inputs[1].buffer),
-        y_(step.outputs[0].buffer),
+        x_(instruction.inputs[0].buffer),
+        filter_(instruction.inputs[1].buffer),
+        y_(instruction.outputs[0].buffer),
         scratch_(scratch),
         floats_(scratchFloats(shape)),
-        bias_(step) {}
+        bias_(instruction) {}
 
   /// Floats of a thread's scratch memory.
   static int64_t scratchFloats(const PlaneShape& shape) {
@@ -234,21 +236,22 @@ class PlaneConv : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> choosePlaneConv(const Step& step) {
-  GR_ASSIGN_OR_RETURN(PlaneShape shape, shapeOf(step));
-  GR_ASSIGN_OR_RETURN(Dims packed, packedDims(step, shape.groups));
+absl::StatusOr<LayoutChoice> choosePlaneConv(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(PlaneShape shape, shapeOf(instruction));
+  GR_ASSIGN_OR_RETURN(Dims packed, packedDims(instruction, shape.groups));
   absl::StatusOr<TensorDesc> source = movedLastDesc(ElementType::kF32, packed, 1);
-  return planeLayouts(step, std::move(packed), std::move(source),
+  return planeLayouts(instruction, std::move(packed), std::move(source),
                       omp_get_max_threads() * PlaneConv::scratchFloats(shape),
                       shape.in == 1 ? "planes_dw" : "planes", shape);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlaneConv(step));
-  GR_ASSIGN_OR_RETURN(PlaneShape shape, shapeOf(step));
-  GR_ASSIGN_OR_RETURN(RowPostOps postOps, RowPostOps::make(step));
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
-  return std::make_unique<PlaneConv>(step, shape, std::move(postOps), scratch);
+absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Instruction& instruction,
+                                                        KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlaneConv(instruction));
+  GR_ASSIGN_OR_RETURN(PlaneShape shape, shapeOf(instruction));
+  GR_ASSIGN_OR_RETURN(RowPostOps postOps, RowPostOps::make(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, choice.scratchBytes));
+  return std::make_unique<PlaneConv>(instruction, shape, std::move(postOps), scratch);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -10,8 +10,9 @@ namespace graphrun::devices::cpu {
 /// spatial dims. Lanes are places of a plane, so that groups may have any number of channels.
 /// Strips of a group's planes are laid out with their padding, split by the remainders of the
 /// strides, so that each tap of the window is the same shift for all places.
-absl::StatusOr<LayoutChoice> choosePlaneConv(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> choosePlaneConv(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Instruction& instruction,
+                                                        KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

@@ -6,7 +6,7 @@
 
 #include "devices/cpu/kernels/deconv_kernel.h"
 #include "devices/cpu/kernels/deconv_phases.h"
-#include "devices/cpu/kernels/plane_step.h"
+#include "devices/cpu/kernels/plane_instruction.h"
 #include "devices/cpu/kernels/plane_strips.h"
 #include "devices/cpu/kernels/plane_sums.h"
 #include "devices/cpu/kernels/row_post_ops.h"
@@ -25,19 +25,20 @@ struct Plan {
   Extent kernel;     ///< the window
 };
 
-absl::StatusOr<Plan> planOf(const Step& step) {
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
   constexpr int64_t kManyChannels = 32;
-  GR_RETURN_IF_ERROR(checkPlaneStep(step));
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
-  GR_RETURN_IF_ERROR(checkPlaneFilter(step, filter, groups));
-  if (!step.postOps.empty() && filter.back() > kManyChannels) {
-    return declinedByPlanes(step, "with nothing fused behind many channels");
+  GR_RETURN_IF_ERROR(checkPlaneInstruction(instruction));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(instruction, groups));
+  GR_RETURN_IF_ERROR(checkPlaneFilter(instruction, filter, groups));
+  if (!instruction.postOps.empty() && filter.back() > kManyChannels) {
+    return declinedByPlanes(instruction, "with nothing fused behind many channels");
   }
   Dims window(filter.begin() + 2, filter.end() - 1);
-  GR_ASSIGN_OR_RETURN(Window w, transposedWindowOf(step, in.subspan(2), window, out.subspan(2)));
+  GR_ASSIGN_OR_RETURN(Window w,
+                      transposedWindowOf(instruction, in.subspan(2), window, out.subspan(2)));
   PlaneShape whole = PlaneShape{in[0],
                                 groups,
                                 filter[1],
@@ -101,19 +102,20 @@ PlaneSums sumsOf(const Plan& plan, const PlaneStrips& strips, int64_t y, int64_t
 
 class PlaneDeconv : public Kernel {
  public:
-  PlaneDeconv(const Step& step, const Plan& plan, RowPostOps postOps, uint32_t scratch)
+  PlaneDeconv(const Instruction& instruction, const Plan& plan, RowPostOps postOps,
+              uint32_t scratch)
       : shape_(plan.shape),
         strides_(plan.strides),
         output_(plan.output),
         taps_(plan.kernel.count()),
         strips_(plan.shape),
         postOps_(std::move(postOps)),
-        x_(step.inputs[0].buffer),
-        filter_(step.inputs[1].buffer),
-        y_(step.outputs[0].buffer),
+        x_(instruction.inputs[0].buffer),
+        filter_(instruction.inputs[1].buffer),
+        y_(instruction.outputs[0].buffer),
         scratch_(scratch),
         floats_(scratchFloats(plan.shape, plan.strides)),
-        bias_(step) {
+        bias_(instruction) {
     for (int64_t y = 0; y < strides_.h; ++y) {
       for (int64_t x = 0; x < strides_.w; ++x) {
         phases_.push_back(sumsOf(plan, strips_, y, x));
@@ -221,21 +223,22 @@ class PlaneDeconv : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_ASSIGN_OR_RETURN(Dims packed, packedDeconvDims(step, plan.shape.groups));
+absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
+  GR_ASSIGN_OR_RETURN(Dims packed, packedDeconvDims(instruction, plan.shape.groups));
   absl::StatusOr<TensorDesc> source = deconvFilterSource({ElementType::kF32, packed});
-  return planeLayouts(step, std::move(packed), std::move(source),
+  return planeLayouts(instruction, std::move(packed), std::move(source),
                       omp_get_max_threads() * PlaneDeconv::scratchFloats(plan.shape, plan.strides),
                       "planes", plan.shape);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlaneDeconv(step));
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_ASSIGN_OR_RETURN(RowPostOps postOps, RowPostOps::make(step));
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
-  return std::make_unique<PlaneDeconv>(step, plan, std::move(postOps), scratch);
+absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Instruction& instruction,
+                                                          KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlaneDeconv(instruction));
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
+  GR_ASSIGN_OR_RETURN(RowPostOps postOps, RowPostOps::make(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, choice.scratchBytes));
+  return std::make_unique<PlaneDeconv>(instruction, plan, std::move(postOps), scratch);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -40,25 +40,25 @@ struct Plan {
 };
 
 /// Returns which dims are reduced.
-absl::StatusOr<std::vector<bool>> reducedDims(const Step& step) {
-  std::vector<bool> reduced(step.inputs[0].desc.dims.size(), false);
-  GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(step, "axes"));
+absl::StatusOr<std::vector<bool>> reducedDims(const Instruction& instruction) {
+  std::vector<bool> reduced(instruction.inputs[0].desc.dims.size(), false);
+  GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(instruction, "axes"));
   for (int64_t axis : axes) {
-    GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, reduced.size()));
+    GR_ASSIGN_OR_RETURN(axis, normalizeAxis(instruction, axis, reduced.size()));
     reduced[static_cast<size_t>(axis)] = true;
   }
   return reduced;
 }
 
-absl::StatusOr<Plan> planOf(const Step& step, const std::vector<size_t>& order) {
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(std::vector<bool> reduced, reducedDims(step));
+absl::StatusOr<Plan> planOf(const Instruction& instruction, const std::vector<size_t>& order) {
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(std::vector<bool> reduced, reducedDims(instruction));
   Plan plan;
   plan.function = reduceFunction(kind);
   if (plan.function == nullptr) {
     return declined("to a sum, mean, product, maximum or minimum");
   }
-  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& in = instruction.inputs[0].desc.dims;
   int64_t outer = countOf(in), length = 1, inner = 1;
   int64_t elements = 1;
   auto addStage = [&](int64_t outside) {
@@ -88,20 +88,21 @@ absl::StatusOr<Plan> planOf(const Step& step, const std::vector<size_t>& order) 
 }
 
 /// The result's layout: the operand's order without the dims that are gone.
-absl::StatusOr<TensorDesc> resultLike(const Step& step, const std::vector<size_t>& order) {
-  GR_ASSIGN_OR_RETURN(std::vector<bool> reduced, reducedDims(step));
-  GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(step, "keepdims", true));
-  const TensorDesc& out = step.outputs[0].desc;
+absl::StatusOr<TensorDesc> resultLike(const Instruction& instruction,
+                                      const std::vector<size_t>& order) {
+  GR_ASSIGN_OR_RETURN(std::vector<bool> reduced, reducedDims(instruction));
+  GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(instruction, "keepdims", true));
+  const TensorDesc& out = instruction.outputs[0].desc;
   Dims expected;
   std::vector<size_t> places(reduced.size());
   for (size_t d = 0; d < reduced.size(); ++d) {
     places[d] = expected.size();
     if (keepdims || !reduced[d]) {
-      expected.push_back(reduced[d] ? 1 : step.inputs[0].desc.dims[d]);
+      expected.push_back(reduced[d] ? 1 : instruction.inputs[0].desc.dims[d]);
     }
   }
   if (expected != out.dims) {
-    return invalidStep(step, "the result's shape does not fit the axes");
+    return invalidInstruction(instruction, "the result's shape does not fit the axes");
   }
   std::vector<size_t> kept;
   for (size_t d : order) {
@@ -113,10 +114,11 @@ absl::StatusOr<TensorDesc> resultLike(const Step& step, const std::vector<size_t
   return isDense(result) ? TensorDesc{out.type, out.dims} : result;
 }
 
-absl::Status checkStep(const Step& step) {
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
-      step.inputs[0].desc.type != ElementType::kF32 ||
-      step.outputs[0].desc.type != ElementType::kF32 || countOf(step.inputs[0].desc.dims) == 0) {
+absl::Status checkInstruction(const Instruction& instruction) {
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      !instruction.postOps.empty() || instruction.inputs[0].desc.type != ElementType::kF32 ||
+      instruction.outputs[0].desc.type != ElementType::kF32 ||
+      countOf(instruction.inputs[0].desc.dims) == 0) {
     return declined("of f32, not empty, with nothing fused behind");
   }
   return absl::OkStatus();
@@ -142,14 +144,14 @@ void runPlan(const Plan& plan, const float* in, float* scratch, float* out) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseReduce(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  TensorDesc in = step.inputs[0].desc;
+absl::StatusOr<LayoutChoice> chooseReduce(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  TensorDesc in = instruction.inputs[0].desc;
   in.any = false;
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(in));
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step, order));
-  GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(step, order));
-  if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction, order));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(instruction, order));
+  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }
   LayoutChoice choice;
@@ -162,17 +164,18 @@ absl::StatusOr<LayoutChoice> chooseReduce(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createReduceLines(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(chooseReduce(step).status());
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(step.inputs[0].desc));
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step, order));
+absl::StatusOr<std::unique_ptr<Kernel>> createReduceLines(const Instruction& instruction,
+                                                          KernelContext&) {
+  GR_RETURN_IF_ERROR(chooseReduce(instruction).status());
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(instruction.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction, order));
   // Without intermediate results any buffer will do: it is not touched.
-  uint32_t scratch = step.outputs[0].buffer;
+  uint32_t scratch = instruction.outputs[0].buffer;
   if (uint64_t bytes = scratchBytes(plan); bytes > 0) {
-    GR_ASSIGN_OR_RETURN(scratch, scratchBuffer(step, bytes));
+    GR_ASSIGN_OR_RETURN(scratch, scratchBuffer(instruction, bytes));
   }
-  return makeKernel([in = step.inputs[0].buffer, out = step.outputs[0].buffer, scratch,
-                     plan = std::move(plan)](void* const* buffers) {
+  return makeKernel([in = instruction.inputs[0].buffer, out = instruction.outputs[0].buffer,
+                     scratch, plan = std::move(plan)](void* const* buffers) {
     runPlan(plan, static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[scratch]),
             static_cast<float*>(buffers[out]));
     return 0;

@@ -8,8 +8,9 @@ namespace graphrun::devices::cpu {
 
 /// Every kind, of tensors whose dims lie in any order (channels last): the result's lie as the
 /// operand's. Sums in f32, in parts that are added up. Declines (Unimplemented) blocked layouts.
-absl::StatusOr<LayoutChoice> chooseReduce(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createReduceLines(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseReduce(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createReduceLines(const Instruction& instruction,
+                                                          KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

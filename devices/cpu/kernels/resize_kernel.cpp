@@ -28,8 +28,8 @@ std::vector<size_t> byStride(const Blocking& blocking) {
 }
 
 /// The operand's blocking; Unimplemented where it has gaps.
-absl::StatusOr<Blocking> operandBlocking(const Step& step) {
-  TensorDesc desc = step.inputs[0].desc;
+absl::StatusOr<Blocking> operandBlocking(const Instruction& instruction) {
+  TensorDesc desc = instruction.inputs[0].desc;
   GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
   return blocking.extent() == countOf(blocking.paddedDims)
              ? absl::StatusOr<Blocking>(std::move(blocking))
@@ -37,9 +37,9 @@ absl::StatusOr<Blocking> operandBlocking(const Step& step) {
 }
 
 /// The result's layout: blocks and order of the operand's.
-absl::StatusOr<TensorDesc> resultLike(const Step& step, Blocking blocking) {
-  const TensorDesc& out = step.outputs[0].desc;
-  if (isDense(step.inputs[0].desc)) {
+absl::StatusOr<TensorDesc> resultLike(const Instruction& instruction, Blocking blocking) {
+  const TensorDesc& out = instruction.outputs[0].desc;
+  if (isDense(instruction.inputs[0].desc)) {
     return TensorDesc{out.type, out.dims};
   }
   std::vector<size_t> order = byStride(blocking);
@@ -67,9 +67,9 @@ struct Geometry {
   std::vector<Axis> axes;
 };
 
-absl::StatusOr<Geometry> geometryOf(const Step& step, const Blocking& blocking) {
-  GR_ASSIGN_OR_RETURN(ResizeRule rule, resizeRuleOf(step));
-  GR_ASSIGN_OR_RETURN(std::optional<std::vector<double>> scales, knownScales(step));
+absl::StatusOr<Geometry> geometryOf(const Instruction& instruction, const Blocking& blocking) {
+  GR_ASSIGN_OR_RETURN(ResizeRule rule, resizeRuleOf(instruction));
+  GR_ASSIGN_OR_RETURN(std::optional<std::vector<double>> scales, knownScales(instruction));
   if (rule.coordinates == ResizeRule::Coordinates::kCrop || !scales) {
     return declined("with known scales, and not cropped");
   }
@@ -80,7 +80,7 @@ absl::StatusOr<Geometry> geometryOf(const Step& step, const Blocking& blocking) 
   Geometry geometry;
   geometry.inner = countOf(blocking.innerBlocks);
   std::vector<size_t> order = byStride(blocking);
-  const Dims& out = step.outputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   auto resized = [&](size_t d) { return blocking.dims[d] != out[d] || (*scales)[d] != 1; };
   auto first = std::find_if(order.begin(), order.end(), resized);
   auto last = std::find_if(order.rbegin(), order.rend(), resized).base();
@@ -210,9 +210,9 @@ class Columns {
 /// Sums whole rows for all axes but the last, then resizes that one.
 class Resizer {
  public:
-  static absl::StatusOr<Resizer> make(const Step& step) {
-    GR_ASSIGN_OR_RETURN(Blocking blocking, operandBlocking(step));
-    GR_ASSIGN_OR_RETURN(Geometry geometry, geometryOf(step, blocking));
+  static absl::StatusOr<Resizer> make(const Instruction& instruction) {
+    GR_ASSIGN_OR_RETURN(Blocking blocking, operandBlocking(instruction));
+    GR_ASSIGN_OR_RETURN(Geometry geometry, geometryOf(instruction, blocking));
     return Resizer(geometry);
   }
 
@@ -288,12 +288,14 @@ class Resizer {
   Columns columns_;
 };
 
-absl::Status checkStep(const Step& step) {
-  if (step.inputs.empty() || step.inputs.size() > 2 || step.outputs.size() != 1 ||
-      !step.postOps.empty() || step.inputs[0].desc.type != ElementType::kF32 ||
-      step.outputs[0].desc.type != ElementType::kF32 ||
-      step.inputs[0].desc.dims.size() != step.outputs[0].desc.dims.size() ||
-      countOf(step.inputs[0].desc.dims) == 0 || countOf(step.outputs[0].desc.dims) == 0) {
+absl::Status checkInstruction(const Instruction& instruction) {
+  if (instruction.inputs.empty() || instruction.inputs.size() > 2 ||
+      instruction.outputs.size() != 1 || !instruction.postOps.empty() ||
+      instruction.inputs[0].desc.type != ElementType::kF32 ||
+      instruction.outputs[0].desc.type != ElementType::kF32 ||
+      instruction.inputs[0].desc.dims.size() != instruction.outputs[0].desc.dims.size() ||
+      countOf(instruction.inputs[0].desc.dims) == 0 ||
+      countOf(instruction.outputs[0].desc.dims) == 0) {
     return declined("of f32, not empty, with nothing fused behind");
   }
   return absl::OkStatus();
@@ -301,16 +303,16 @@ absl::Status checkStep(const Step& step) {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseResize(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(step));
-  GR_ASSIGN_OR_RETURN(Blocking blocking, operandBlocking(step));
-  GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(step, blocking));
-  if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
+absl::StatusOr<LayoutChoice> chooseResize(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(instruction));
+  GR_ASSIGN_OR_RETURN(Blocking blocking, operandBlocking(instruction));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(instruction, blocking));
+  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(input.desc);
     choice.inputs.back().any = false;
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
@@ -322,12 +324,14 @@ absl::StatusOr<LayoutChoice> chooseResize(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseResize(step));
-  GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(step));
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
+absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Instruction& instruction,
+                                                         KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseResize(instruction));
+  GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(instruction));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, choice.scratchBytes));
   const int64_t parts = resizer.parts();
-  return makeKernel([in = step.inputs[0].buffer, scratch, out = step.outputs[0].buffer, parts,
+  return makeKernel([in = instruction.inputs[0].buffer, scratch,
+                     out = instruction.outputs[0].buffer, parts,
                      resizer = std::move(resizer)](void* const* buffers) {
     resizer.run(static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[scratch]),
                 parts, static_cast<float*>(buffers[out]));

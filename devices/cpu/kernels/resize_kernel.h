@@ -9,8 +9,9 @@ namespace graphrun::devices::cpu {
 /// Any mode and coordinate rule but crops, with scales that are known before the step runs, of
 /// tensors whose dims lie in any order (channels last) or in channel blocks: the result's lie as
 /// the operand's. Declines (Unimplemented) the rest.
-absl::StatusOr<LayoutChoice> chooseResize(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseResize(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Instruction& instruction,
+                                                         KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

@@ -14,7 +14,8 @@ absl::Status declined(absl::string_view what) {
 
 }  // namespace
 
-absl::StatusOr<RowPostOps::Op> RowPostOps::opOf(const Step& step, const PostOp& post) {
+absl::StatusOr<RowPostOps::Op> RowPostOps::opOf(const Instruction& instruction,
+                                                const PostOp& post) {
   Op op;
   if (post.kind == PostOpKind::kEltwise) {
     op.call = postOpCall(post);
@@ -24,7 +25,7 @@ absl::StatusOr<RowPostOps::Op> RowPostOps::opOf(const Step& step, const PostOp& 
   if (post.kind == PostOpKind::kSum) {
     return op;
   }
-  const Dims& result = step.outputs[0].desc.dims;
+  const Dims& result = instruction.outputs[0].desc.dims;
   if (!post.operand || post.operand->desc.type != ElementType::kF32 ||
       (!post.operand->desc.any && !isDense(post.operand->desc))) {
     return declined("with an operand that is not dense, of f32");
@@ -41,19 +42,19 @@ absl::StatusOr<RowPostOps::Op> RowPostOps::opOf(const Step& step, const PostOp& 
              : op;
 }
 
-absl::StatusOr<RowPostOps> RowPostOps::make(const Step& step) {
+absl::StatusOr<RowPostOps> RowPostOps::make(const Instruction& instruction) {
   RowPostOps made;
-  for (const PostOp& post : step.postOps) {
-    GR_ASSIGN_OR_RETURN(Op op, opOf(step, post));
+  for (const PostOp& post : instruction.postOps) {
+    GR_ASSIGN_OR_RETURN(Op op, opOf(instruction, post));
     made.ops_.push_back(op);
   }
   return made;
 }
 
-std::vector<TensorDesc> RowPostOps::layouts(const Step& step) {
+std::vector<TensorDesc> RowPostOps::layouts(const Instruction& instruction) {
   std::vector<TensorDesc> descs;
-  descs.reserve(step.postOps.size());
-  for (const PostOp& post : step.postOps) {
+  descs.reserve(instruction.postOps.size());
+  for (const PostOp& post : instruction.postOps) {
     descs.push_back(post.operand ? TensorDesc{post.operand->desc.type, post.operand->desc.dims}
                                  : TensorDesc());
   }

@@ -12,15 +12,15 @@
 
 namespace graphrun::devices::cpu {
 
-/// The post-ops of a step with one dense f32 result of dims N x C x ….
+/// The post-ops of an instruction with one dense f32 result of dims N x C x ….
 class RowPostOps {
  public:
   /// Unimplemented where one of them is not among those that rows know, or has an operand that is
   /// neither one number, nor one a channel, nor like the result.
-  static absl::StatusOr<RowPostOps> make(const Step& step);
+  static absl::StatusOr<RowPostOps> make(const Instruction& instruction);
 
   /// Their operands, all dense: LayoutChoice::postOps.
-  static std::vector<TensorDesc> layouts(const Step& step);
+  static std::vector<TensorDesc> layouts(const Instruction& instruction);
 
   /// Returns whether they add what the result's memory holds.
   bool readsResult() const;
@@ -40,7 +40,7 @@ class RowPostOps {
     Reach reach = Reach::kElement;
   };
 
-  static absl::StatusOr<Op> opOf(const Step& step, const PostOp& post);
+  static absl::StatusOr<Op> opOf(const Instruction& instruction, const PostOp& post);
 
   std::vector<Op> ops_;
 };

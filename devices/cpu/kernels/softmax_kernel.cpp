@@ -26,19 +26,20 @@ absl::StatusOr<TensorDesc> withLast(const TensorDesc& desc, std::vector<size_t> 
   return inDimOrder(desc, order);
 }
 
-/// Returns how the step's tensors are to lie, dense with the axis last; Unimplemented where they
-/// cannot.
-absl::StatusOr<TensorDesc> rowsOf(const Step& step) {
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
-      !isTaken(step.inputs[0].desc.type) || step.inputs[0].desc.type != step.outputs[0].desc.type ||
-      step.inputs[0].desc.dims != step.outputs[0].desc.dims ||
-      countOf(step.inputs[0].desc.dims) == 0) {
+/// Returns how the instruction's tensors are to lie, dense with the axis last; Unimplemented where
+/// they cannot.
+absl::StatusOr<TensorDesc> rowsOf(const Instruction& instruction) {
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      !instruction.postOps.empty() || !isTaken(instruction.inputs[0].desc.type) ||
+      instruction.inputs[0].desc.type != instruction.outputs[0].desc.type ||
+      instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims ||
+      countOf(instruction.inputs[0].desc.dims) == 0) {
     return declined("of f32 or bf16, not empty, with nothing fused behind");
   }
-  TensorDesc in = step.inputs[0].desc;
+  TensorDesc in = instruction.inputs[0].desc;
   in.any = false;
-  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(step, "axis", -1));
-  GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, in.dims.size()));
+  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(instruction, "axis", -1));
+  GR_ASSIGN_OR_RETURN(axis, normalizeAxis(instruction, axis, in.dims.size()));
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(in));
   if (order.back() != static_cast<size_t>(axis) && !isDense(in)) {
     return declined("along the axis whose elements follow each other");
@@ -46,13 +47,13 @@ absl::StatusOr<TensorDesc> rowsOf(const Step& step) {
   if (order.back() != static_cast<size_t>(axis)) {
     GR_ASSIGN_OR_RETURN(in, withLast(in, order, static_cast<size_t>(axis)));
   }
-  if (!step.outputs[0].desc.any && !sameLayout(in, step.outputs[0].desc)) {
+  if (!instruction.outputs[0].desc.any && !sameLayout(in, instruction.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }
   return in;
 }
 
-/// Rows of one step. Short ones are worth a call together.
+/// Rows of one instruction. Short ones are worth a call together.
 struct Rows {
   int64_t count, width;
   bool log;
@@ -90,19 +91,19 @@ struct Rows {
   }
 };
 
-absl::StatusOr<Rows> plannedRows(const Step& step, const TensorDesc& desc) {
-  GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
-  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(step, "axis", -1));
-  GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, desc.dims.size()));
+absl::StatusOr<Rows> plannedRows(const Instruction& instruction, const TensorDesc& desc) {
+  GR_ASSIGN_OR_RETURN(bool log, attributeOr(instruction, "log", false));
+  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(instruction, "axis", -1));
+  GR_ASSIGN_OR_RETURN(axis, normalizeAxis(instruction, axis, desc.dims.size()));
   int64_t width = desc.dims[static_cast<size_t>(axis)];
   return Rows{countOf(desc.dims) / width, width, log};
 }
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseSoftmax(const Step& step) {
-  GR_ASSIGN_OR_RETURN(TensorDesc desc, rowsOf(step));
-  GR_ASSIGN_OR_RETURN(Rows rows, plannedRows(step, desc));
+absl::StatusOr<LayoutChoice> chooseSoftmax(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(TensorDesc desc, rowsOf(instruction));
+  GR_ASSIGN_OR_RETURN(Rows rows, plannedRows(instruction, desc));
   LayoutChoice choice;
   choice.scratchBytes = desc.type == ElementType::kBF16 ? rows.scratchBytes() : 0;
   choice.inputs = {desc};
@@ -112,20 +113,22 @@ absl::StatusOr<LayoutChoice> chooseSoftmax(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Step& step, KernelContext&) {
-  GR_ASSIGN_OR_RETURN(TensorDesc desc, rowsOf(step));
-  if (!sameLayout(desc, step.inputs[0].desc) || !sameLayout(desc, step.outputs[0].desc)) {
+absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Instruction& instruction,
+                                                          KernelContext&) {
+  GR_ASSIGN_OR_RETURN(TensorDesc desc, rowsOf(instruction));
+  if (!sameLayout(desc, instruction.inputs[0].desc) ||
+      !sameLayout(desc, instruction.outputs[0].desc)) {
     return absl::InvalidArgumentError("gr.softmax: an operand is not laid out as rows");
   }
-  GR_ASSIGN_OR_RETURN(Rows rows, plannedRows(step, desc));
-  uint32_t in = step.inputs[0].buffer, out = step.outputs[0].buffer;
+  GR_ASSIGN_OR_RETURN(Rows rows, plannedRows(instruction, desc));
+  uint32_t in = instruction.inputs[0].buffer, out = instruction.outputs[0].buffer;
   if (desc.type == ElementType::kF32) {
     return makeKernel([=](void* const* buffers) {
       rows.run(static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[out]));
       return 0;
     });
   }
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, rows.scratchBytes()));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, rows.scratchBytes()));
   return makeKernel([=](void* const* buffers) {
     rows.run(static_cast<const BFloat16*>(buffers[in]), static_cast<BFloat16*>(buffers[out]),
              static_cast<float*>(buffers[scratch]));

@@ -9,8 +9,9 @@ namespace graphrun::devices::cpu {
 
 /// Takes tensors whose dims lie in any order with the axis last, as the result does; of a dense one
 /// it wants another axis to be laid out last. Declines (Unimplemented) blocked layouts.
-absl::StatusOr<LayoutChoice> chooseSoftmax(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseSoftmax(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Instruction& instruction,
+                                                          KernelContext& context);
 
 }  // namespace graphrun::devices::cpu
 

@@ -41,16 +41,16 @@ absl::Status addParts(int64_t size, int64_t fromBlock, int64_t toBlock, int64_t 
 }
 
 /// For each dim of the result, the operand's.
-absl::StatusOr<std::vector<size_t>> permutationOf(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+absl::StatusOr<std::vector<size_t>> permutationOf(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   Dims permutation(in.size());
   std::iota(permutation.begin(), permutation.end(), 0);
-  if (step.operation == "gr.transpose") {
-    GR_ASSIGN_OR_RETURN(permutation, attribute<Dims>(step, "permutation"));
+  if (instruction.operation == "gr.transpose") {
+    GR_ASSIGN_OR_RETURN(permutation, attribute<Dims>(instruction, "permutation"));
   }
   if (permutation.size() != in.size() || out.size() != in.size()) {
-    return invalidStep(step, "permutation and shapes do not fit");
+    return invalidInstruction(instruction, "permutation and shapes do not fit");
   }
   std::vector<size_t> result;
   for (size_t d = 0; d < out.size(); ++d) {
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<size_t>> permutationOf(const Step& step) {
     if (from < 0 || from >= static_cast<int64_t>(in.size()) ||
         in[static_cast<size_t>(from)] != out[d] ||
         std::count(permutation.begin(), permutation.end(), from) != 1) {
-      return invalidStep(step, "permutation and shapes do not fit");
+      return invalidInstruction(instruction, "permutation and shapes do not fit");
     }
     result.push_back(static_cast<size_t>(from));
   }
@@ -66,11 +66,11 @@ absl::StatusOr<std::vector<size_t>> permutationOf(const Step& step) {
 }
 
 /// The parts of all dims, by descending stride in the result; neighbours that run on are one.
-absl::StatusOr<std::vector<Part>> partsOf(const Step& step) {
-  TensorDesc out = step.outputs[0].desc;
+absl::StatusOr<std::vector<Part>> partsOf(const Instruction& instruction) {
+  TensorDesc out = instruction.outputs[0].desc;
   out.any = false;
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> permutation, permutationOf(step));
-  GR_ASSIGN_OR_RETURN(Blocking from, blockingOf(step.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> permutation, permutationOf(instruction));
+  GR_ASSIGN_OR_RETURN(Blocking from, blockingOf(instruction.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(Blocking to, blockingOf(out));
   if (from.innerBlocks.size() > 1 || to.innerBlocks.size() > 1) {
     return declined("of one block a tensor");
@@ -152,9 +152,9 @@ struct Plan {
   }
 };
 
-absl::StatusOr<Plan> planOf(const Step& step) {
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
   constexpr int64_t kRow = 16;  // words that are worth a copy
-  GR_ASSIGN_OR_RETURN(std::vector<Part> parts, partsOf(step));
+  GR_ASSIGN_OR_RETURN(std::vector<Part> parts, partsOf(instruction));
   if (parts.empty()) {
     return Plan{{1, 1, 1, 1}, {}};
   }
@@ -170,10 +170,12 @@ absl::StatusOr<Plan> planOf(const Step& step) {
   return plan;
 }
 
-absl::Status checkStep(const Step& step) {
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
-      step.inputs[0].desc.type != step.outputs[0].desc.type || isOpaque(step.inputs[0].desc) ||
-      isOpaque(step.outputs[0].desc) || countOf(step.inputs[0].desc.dims) == 0) {
+absl::Status checkInstruction(const Instruction& instruction) {
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      !instruction.postOps.empty() ||
+      instruction.inputs[0].desc.type != instruction.outputs[0].desc.type ||
+      isOpaque(instruction.inputs[0].desc) || isOpaque(instruction.outputs[0].desc) ||
+      countOf(instruction.inputs[0].desc.dims) == 0) {
     return declined("of one type, with nothing fused behind");
   }
   return absl::OkStatus();
@@ -185,30 +187,31 @@ void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to
   runWide([&] { TileTransposer<float>::transpose(from, rows, columns, columns, to, rows); });
 }
 
-absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  GR_RETURN_IF_ERROR(planOf(step).status());
+absl::StatusOr<LayoutChoice> chooseTranspose(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  GR_RETURN_IF_ERROR(planOf(instruction).status());
   LayoutChoice choice;
-  choice.inputs = {step.inputs[0].desc};
+  choice.inputs = {instruction.inputs[0].desc};
   choice.inputs[0].any = false;
-  choice.sources = {TensorDesc{step.inputs[0].desc.type, step.inputs[0].desc.dims}};
-  choice.outputs = {step.outputs[0].desc};
+  choice.sources = {TensorDesc{instruction.inputs[0].desc.type, instruction.inputs[0].desc.dims}};
+  choice.outputs = {instruction.outputs[0].desc};
   choice.outputs[0].any = false;
   choice.implementation = "tiles";
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Step& step, KernelContext&) {
-  GR_RETURN_IF_ERROR(checkStep(step));
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Instruction& instruction,
+                                                             KernelContext&) {
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   auto kernel = [&]<typename Word>(Word) {
-    return makeKernel(
-        [plan, in = step.inputs[0].buffer, out = step.outputs[0].buffer](void* const* buffers) {
-          plan.run(static_cast<const Word*>(buffers[in]), static_cast<Word*>(buffers[out]));
-          return 0;
-        });
+    return makeKernel([plan, in = instruction.inputs[0].buffer,
+                       out = instruction.outputs[0].buffer](void* const* buffers) {
+      plan.run(static_cast<const Word*>(buffers[in]), static_cast<Word*>(buffers[out]));
+      return 0;
+    });
   };
-  switch (runtime::elementSize(step.inputs[0].desc.type)) {
+  switch (runtime::elementSize(instruction.inputs[0].desc.type)) {
     case 1:
       return kernel(uint8_t());
     case 2:

@@ -16,8 +16,8 @@ void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to
 /// In squares that stay in registers and lines of the cache. Layouts as
 /// given, an open result is dense. Declines (Unimplemented) what only copies rows, and blocks that
 /// are not full.
-absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Step& step,
+absl::StatusOr<LayoutChoice> chooseTranspose(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Instruction& instruction,
                                                              KernelContext& context);
 
 }  // namespace graphrun::devices::cpu

@@ -18,23 +18,24 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.conv: Winograd's algorithm is for ", what));
 }
 
-absl::StatusOr<int64_t> tileOf(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::string name, attributeOr(step, "algorithm", std::string()));
+absl::StatusOr<int64_t> tileOf(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string name, attributeOr(instruction, "algorithm", std::string()));
   if (name != "winograd_4x4" && name != "winograd_2x2") {
-    return declined("steps that ask for it");
+    return declined("instructions that ask for it");
   }
   return name == "winograd_4x4" ? 4 : 2;
 }
 
-absl::Status checkStep(const Step& step) {
+absl::Status checkInstruction(const Instruction& instruction) {
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
-      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat)) {
+  if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
+      instruction.outputs.size() != 1 || !isFloat(instruction.outputs[0]) ||
+      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
     return declined("f32");
   }
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& filter = step.inputs[1].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& filter = instruction.inputs[1].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   if (in.size() != 4 || out.size() != 4 || countOf(in) == 0 || countOf(out) == 0) {
     return declined("two spatial dims, not empty");
   }
@@ -42,9 +43,10 @@ absl::Status checkStep(const Step& step) {
     return declined("3 x 3 filters without groups");
   }
   bool fits = in[0] == out[0] && filter[0] == out[1] &&
-              (step.inputs.size() == 2 || step.inputs[2].desc.dims == Dims{out[1]});
+              (instruction.inputs.size() == 2 || instruction.inputs[2].desc.dims == Dims{out[1]});
   return fits ? absl::OkStatus()
-              : invalidStep(step, "the shapes of input, filter, bias and result do not fit");
+              : invalidInstruction(instruction,
+                                   "the shapes of input, filter, bias and result do not fit");
 }
 
 /// An image's layout: as given, or for an open one, blocks of 16 channels.
@@ -82,13 +84,14 @@ struct Plan {
   std::vector<VectorPostOp> postOps;
 };
 
-absl::StatusOr<Plan> planOf(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t tile, tileOf(step));
-  GR_RETURN_IF_ERROR(checkStep(step));
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_ASSIGN_OR_RETURN(Window window, windowOf(step, in.subspan(2), {3, 3}, out.subspan(2), false));
+absl::StatusOr<Plan> planOf(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(int64_t tile, tileOf(instruction));
+  GR_RETURN_IF_ERROR(checkInstruction(instruction));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  GR_ASSIGN_OR_RETURN(Window window,
+                      windowOf(instruction, in.subspan(2), {3, 3}, out.subspan(2), false));
   if (groups != 1 || window.strides != Dims{1, 1} || window.dilations != Dims{1, 1}) {
     return declined("filters without groups, strides and dilations");
   }
@@ -97,17 +100,18 @@ absl::StatusOr<Plan> planOf(const Step& step) {
             {},
             {},
             {}};
-  GR_ASSIGN_OR_RETURN(plan.postOps, vectorPostOps(step));
-  GR_ASSIGN_OR_RETURN(plan.source, imageDesc(step.inputs[0].desc));
-  GR_ASSIGN_OR_RETURN(plan.result, imageDesc(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(plan.postOps, vectorPostOps(instruction));
+  GR_ASSIGN_OR_RETURN(plan.source, imageDesc(instruction.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(plan.result, imageDesc(instruction.outputs[0].desc));
   GR_ASSIGN_OR_RETURN(plan.shape.source, imagesOf(plan.source));
   GR_ASSIGN_OR_RETURN(plan.shape.result, imagesOf(plan.result));
-  GR_ASSIGN_OR_RETURN(plan.filter, winogradDesc(step.inputs[1].desc.dims, tile));
-  bool dense = step.inputs.size() == 2 || step.inputs[2].desc.any || isDense(step.inputs[2].desc);
+  GR_ASSIGN_OR_RETURN(plan.filter, winogradDesc(instruction.inputs[1].desc.dims, tile));
+  bool dense = instruction.inputs.size() == 2 || instruction.inputs[2].desc.any ||
+               isDense(instruction.inputs[2].desc);
   if (!dense) {
     return declined("a dense bias");
   }
-  const TensorDesc& filter = step.inputs[1].desc;
+  const TensorDesc& filter = instruction.inputs[1].desc;
   return filter.any || filter == plan.filter ? absl::StatusOr<Plan>(std::move(plan))
                                              : declined("a filter that is transformed at load");
 }
@@ -118,16 +122,16 @@ uint64_t scratchBytes(const Winograd& winograd) {
 
 class WinogradKernel : public Kernel {
  public:
-  WinogradKernel(const Step& step, const Winograd& winograd, std::vector<VectorPostOp> postOps,
-                 uint32_t scratch)
+  WinogradKernel(const Instruction& instruction, const Winograd& winograd,
+                 std::vector<VectorPostOp> postOps, uint32_t scratch)
       : winograd_(winograd),
         postOps_(std::move(postOps)),
-        source_(step.inputs[0].buffer),
-        filter_(step.inputs[1].buffer),
-        result_(step.outputs[0].buffer),
+        source_(instruction.inputs[0].buffer),
+        filter_(instruction.inputs[1].buffer),
+        result_(instruction.outputs[0].buffer),
         scratch_(scratch) {
-    if (step.inputs.size() == 3) {
-      bias_ = step.inputs[2].buffer;
+    if (instruction.inputs.size() == 3) {
+      bias_ = instruction.inputs[2].buffer;
     }
   }
 
@@ -150,10 +154,10 @@ class WinogradKernel : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> chooseWinograd(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<LayoutChoice> chooseWinograd(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     TensorDesc dense{input.desc.type, input.desc.dims};
     choice.inputs.push_back(dense);
     choice.sources.push_back(std::move(dense));
@@ -161,7 +165,7 @@ absl::StatusOr<LayoutChoice> chooseWinograd(const Step& step) {
   choice.inputs[0] = std::move(plan.source);
   choice.inputs[1] = std::move(plan.filter);
   choice.outputs = {plan.result};
-  for (const PostOp& op : step.postOps) {
+  for (const PostOp& op : instruction.postOps) {
     bool fits = !op.operand || op.operand->desc.any || sameLayout(op.operand->desc, plan.result);
     if (!fits) {
       return declined("tensors that are added as the result lies");
@@ -173,13 +177,14 @@ absl::StatusOr<LayoutChoice> chooseWinograd(const Step& step) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createWinograd(const Step& step, KernelContext&) {
-  // A step has layouts by now: those that were chosen or would be.
-  GR_RETURN_IF_ERROR(chooseWinograd(step).status());
-  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+absl::StatusOr<std::unique_ptr<Kernel>> createWinograd(const Instruction& instruction,
+                                                       KernelContext&) {
+  // An instruction has layouts by now: those that were chosen or would be.
+  GR_RETURN_IF_ERROR(chooseWinograd(instruction).status());
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
   Winograd winograd(plan.shape, omp_get_max_threads());
-  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, scratchBytes(winograd)));
-  return std::make_unique<WinogradKernel>(step, winograd, std::move(plan.postOps), scratch);
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, scratchBytes(winograd)));
+  return std::make_unique<WinogradKernel>(instruction, winograd, std::move(plan.postOps), scratch);
 }
 
 }  // namespace graphrun::devices::cpu

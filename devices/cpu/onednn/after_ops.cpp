@@ -37,25 +37,26 @@ bool isArithmetic(PostOpKind kind) {
 
 }  // namespace
 
-size_t AfterOps::firstOf(const Step& step) {
-  auto found = std::find_if(step.postOps.begin(), step.postOps.end(),
+size_t AfterOps::firstOf(const Instruction& instruction) {
+  auto found = std::find_if(instruction.postOps.begin(), instruction.postOps.end(),
                             [](const PostOp& op) { return rowFunction(op).has_value(); });
-  return static_cast<size_t>(found - step.postOps.begin());
+  return static_cast<size_t>(found - instruction.postOps.begin());
 }
 
-absl::StatusOr<AfterOps> AfterOps::make(const Step& step, size_t first) {
+absl::StatusOr<AfterOps> AfterOps::make(const Instruction& instruction, size_t first) {
   AfterOps made;
-  const TensorDesc& result = step.outputs[0].desc;
+  const TensorDesc& result = instruction.outputs[0].desc;
   made.type_ = result.type;
-  for (size_t i = first; i < step.postOps.size(); ++i) {
-    const PostOp& op = step.postOps[i];
+  for (size_t i = first; i < instruction.postOps.size(); ++i) {
+    const PostOp& op = instruction.postOps[i];
     std::optional<PostOpCall> call =
         op.kind == PostOpKind::kEltwise ? postOpCall(op) : std::nullopt;
     bool combines = isArithmetic(op.kind) && op.operand && op.operand->desc.dims == result.dims &&
                     op.operand->desc.type == result.type;
     if (!call && !combines) {
-      return absl::UnimplementedError(absl::StrCat(
-          step.operation, ": only functions and arithmetic with whole tensors are done behind it"));
+      return absl::UnimplementedError(
+          absl::StrCat(instruction.operation,
+                       ": only functions and arithmetic with whole tensors are done behind it"));
     }
     made.ops_.push_back({call, combinationOf(op.kind), call ? 0 : op.operand->buffer});
   }

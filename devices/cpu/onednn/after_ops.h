@@ -17,14 +17,14 @@ namespace graphrun::devices::cpu {
 /// bit: a result of bf16 is rounded behind each.
 class AfterOps {
  public:
-  /// The first of a step's post-ops that is left to these: the library's own function would differ
-  /// from that of devices/functions. The number of post-ops where there is none.
-  static size_t firstOf(const Step& step);
+  /// The first of an instruction's post-ops that is left to these: the library's own function would
+  /// differ from that of devices/functions. The number of post-ops where there is none.
+  static size_t firstOf(const Instruction& instruction);
 
   AfterOps() = default;
   /// Those from post-op `first` on: Unimplemented where one is neither a function that rows know
   /// nor arithmetic with a tensor that has the result's dims.
-  static absl::StatusOr<AfterOps> make(const Step& step, size_t first);
+  static absl::StatusOr<AfterOps> make(const Instruction& instruction, size_t first);
 
   bool empty() const { return ops_.empty(); }
   /// Returns whether zeros stay: padding does then.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/onednn_layouts.h"
-#include "devices/cpu/onednn/exact_step.h"
+#include "devices/cpu/onednn/exact_kernel.h"
 #include "devices/cpu/threading/invalid_operations.h"
 #include "devices/cpu/threading/kernel_team.h"
 #include "devices/cpu/threading/parallel.h"
@@ -30,18 +30,19 @@ bool losesNaN(const PostOp& op) {
              : op.kind == PostOpKind::kBinaryMax || op.kind == PostOpKind::kBinaryMin;
 }
 
-bool isMaxPool(const Step& step) {
-  auto kind = attributeOr(step, "kind", std::string());
-  return step.operation == "gr.max_pool" ||
-         (step.operation == "gr.reduce" && kind.ok() && *kind == "max");
+bool isMaxPool(const Instruction& instruction) {
+  auto kind = attributeOr(instruction, "kind", std::string());
+  return instruction.operation == "gr.max_pool" ||
+         (instruction.operation == "gr.reduce" && kind.ok() && *kind == "max");
 }
 
 /// Returns whether its results can hold a NaN: also those of a product of bytes, which is scaled
 /// and to which floats are added.
-bool givesFloats(const Step& step) {
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [](const Argument& result) {
-    return result.desc.type == ElementType::kF32 || result.desc.type == ElementType::kBF16;
-  });
+bool givesFloats(const Instruction& instruction) {
+  return std::all_of(
+      instruction.outputs.begin(), instruction.outputs.end(), [](const Argument& result) {
+        return result.desc.type == ElementType::kF32 || result.desc.type == ElementType::kBF16;
+      });
 }
 
 /// The least finite number, where the library's maxima start: a window of -Inf gives it.
@@ -76,12 +77,13 @@ bool holdsLowest(const Argument& result, int64_t elements, void* const* buffers)
 
 class GuardedKernel : public Kernel {
  public:
-  GuardedKernel(std::unique_ptr<Kernel> kernel, const Step& step, PlanFunction plan,
+  GuardedKernel(std::unique_ptr<Kernel> kernel, const Instruction& instruction, PlanFunction plan,
                 const OneDnn& onednn)
-      : kernel_(std::move(kernel)), step_(step), plan_(plan), onednn_(onednn) {
-    if (isMaxPool(step)) {
-      uint64_t bytes = layoutBytes(step.outputs[0].desc).value_or(0);
-      pooled_ = static_cast<int64_t>(bytes / runtime::elementSize(step.outputs[0].desc.type));
+      : kernel_(std::move(kernel)), instruction_(instruction), plan_(plan), onednn_(onednn) {
+    if (isMaxPool(instruction)) {
+      uint64_t bytes = layoutBytes(instruction.outputs[0].desc).value_or(0);
+      pooled_ =
+          static_cast<int64_t>(bytes / runtime::elementSize(instruction.outputs[0].desc.type));
     }
   }
 
@@ -95,8 +97,9 @@ class GuardedKernel : public Kernel {
         return code;
       }
       if (!operations.any()) {
-        return pooled_ > 0 && holdsLowest(step_.outputs[0], pooled_, buffers) ? runExact(buffers)
-                                                                              : 0;
+        return pooled_ > 0 && holdsLowest(instruction_.outputs[0], pooled_, buffers)
+                   ? runExact(buffers)
+                   : 0;
       }
     }
     return runExact(buffers);
@@ -104,7 +107,7 @@ class GuardedKernel : public Kernel {
 
   absl::Status errorMessage(int code) const override {
     if (!made_.ok()) {
-      return runtime::annotate(made_, "computing the step again, exactly, for its NaN");
+      return runtime::annotate(made_, "computing the instruction again, exactly, for its NaN");
     }
     return ranExact_ ? exact_->errorMessage(code) : kernel_->errorMessage(code);
   }
@@ -113,7 +116,8 @@ class GuardedKernel : public Kernel {
   /// Models that are sound never come here: what it takes is made when it is first needed.
   int runExact(void* const* buffers) {
     if (exact_ == nullptr) {
-      absl::StatusOr<std::unique_ptr<ExactStep>> made = ExactStep::make(step_, plan_, onednn_);
+      absl::StatusOr<std::unique_ptr<ExactKernel>> made =
+          ExactKernel::make(instruction_, plan_, onednn_);
       made_ = made.status();
       if (!made.ok()) {
         return dnnl_runtime_error;
@@ -126,53 +130,55 @@ class GuardedKernel : public Kernel {
   }
 
   std::unique_ptr<Kernel> kernel_;
-  Step step_;
+  Instruction instruction_;
   PlanFunction plan_;
   OneDnn onednn_;
   int64_t pooled_ = 0;  ///< elements of a maximum over windows
-  std::unique_ptr<ExactStep> exact_;
+  std::unique_ptr<ExactKernel> exact_;
   absl::Status made_;
   bool ranExact_ = false;
 };
 
 }  // namespace
 
-bool isProduct(const Step& step) {
+bool isProduct(const Instruction& instruction) {
   constexpr absl::string_view kProducts[] = {"gr.conv", "gr.conv_transpose", "gr.matmul"};
-  return isOneOf(step.operation, kProducts);
+  return isOneOf(instruction.operation, kProducts);
 }
 
-size_t firstLosingNaN(const Step& step) {
-  auto found = std::find_if(step.postOps.begin(), step.postOps.end(),
+size_t firstLosingNaN(const Instruction& instruction) {
+  auto found = std::find_if(instruction.postOps.begin(), instruction.postOps.end(),
                             [](const PostOp& op) { return losesNaN(op); });
-  return static_cast<size_t>(found - step.postOps.begin());
+  return static_cast<size_t>(found - instruction.postOps.begin());
 }
 
-bool mayLoseNaN(const Step& step) {
-  return operationMayLoseNaN(step) ||
-         (givesFloats(step) && firstLosingNaN(step) < step.postOps.size());
+bool mayLoseNaN(const Instruction& instruction) {
+  return operationMayLoseNaN(instruction) ||
+         (givesFloats(instruction) && firstLosingNaN(instruction) < instruction.postOps.size());
 }
 
-bool operationMayLoseNaN(const Step& step) {
+bool operationMayLoseNaN(const Instruction& instruction) {
   // The library's sigmoid and tanh begin with maxima and minima too.
   constexpr absl::string_view kOperations[] = {"gr.min", "gr.max", "gr.softmax", "gr.recurrent"};
-  return givesFloats(step) &&
-         (losesNaN(step.operation) || isOneOf(step.operation, kOperations) || isMaxPool(step));
+  return givesFloats(instruction) &&
+         (losesNaN(instruction.operation) || isOneOf(instruction.operation, kOperations) ||
+          isMaxPool(instruction));
 }
 
-bool canBeGuarded(const Step& step) {
-  bool overwrites = std::any_of(step.postOps.begin(), step.postOps.end(),
+bool canBeGuarded(const Instruction& instruction) {
+  bool overwrites = std::any_of(instruction.postOps.begin(), instruction.postOps.end(),
                                 [](const PostOp& op) { return op.kind == PostOpKind::kSum; });
   return kTellsOfNaN && KernelTeam::takesRegions() && !overwrites;
 }
 
-size_t firstLosingUnseen(const Step& step) {
-  return givesFloats(step) && !canBeGuarded(step) ? firstLosingNaN(step) : step.postOps.size();
+size_t firstLosingUnseen(const Instruction& instruction) {
+  return givesFloats(instruction) && !canBeGuarded(instruction) ? firstLosingNaN(instruction)
+                                                                : instruction.postOps.size();
 }
 
-std::unique_ptr<Kernel> guardNaN(std::unique_ptr<Kernel> kernel, const Step& step,
+std::unique_ptr<Kernel> guardNaN(std::unique_ptr<Kernel> kernel, const Instruction& instruction,
                                  PlanFunction plan, const OneDnn& onednn) {
-  return std::make_unique<GuardedKernel>(std::move(kernel), step, plan, onednn);
+  return std::make_unique<GuardedKernel>(std::move(kernel), instruction, plan, onednn);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -8,26 +8,37 @@
 namespace graphrun::devices::cpu {
 
 // onednn_conv.cpp
-absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planDeconv(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planConv(const Instruction& instruction, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planDeconv(const Instruction& instruction,
+                                         const dnnl::engine& engine);
 // onednn_matmul.cpp
-absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planInnerProduct(const Instruction& instruction,
+                                               const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planMatMul(const Instruction& instruction,
+                                         const dnnl::engine& engine);
 // onednn_pool.cpp
-absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planPool(const Instruction& instruction, const dnnl::engine& engine);
 // onednn_normalization.cpp
-absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planLrn(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planSoftmax(const Instruction& instruction,
+                                          const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planLrn(const Instruction& instruction, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planLayerNorm(const Instruction& instruction,
+                                            const dnnl::engine& engine);
 // onednn_elementwise.cpp
-absl::StatusOr<PrimitivePlan> planEltwise(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planBinary(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planReduction(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planEltwise(const Instruction& instruction,
+                                          const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planBinary(const Instruction& instruction,
+                                         const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planReduction(const Instruction& instruction,
+                                            const dnnl::engine& engine);
 // onednn_recurrent.cpp
-absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planRecurrent(const Instruction& instruction,
+                                            const dnnl::engine& engine);
 // onednn_movement.cpp
-absl::StatusOr<PrimitivePlan> planReorder(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planConcat(const Step& step, const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planReorder(const Instruction& instruction,
+                                          const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planConcat(const Instruction& instruction,
+                                         const dnnl::engine& engine);
 
 }  // namespace graphrun::devices::cpu
 

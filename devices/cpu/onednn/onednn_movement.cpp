@@ -16,11 +16,11 @@ dnnl::primitive_attr userScratch() {
 }
 
 /// The input of a transposition, seen with the dims of its result.
-absl::StatusOr<PlannedOperand> planTransposed(const Step& step) {
-  const TensorDesc& in = step.inputs[0].desc;
-  const TensorDesc& out = step.outputs[0].desc;
+absl::StatusOr<PlannedOperand> planTransposed(const Instruction& instruction) {
+  const TensorDesc& in = instruction.inputs[0].desc;
+  const TensorDesc& out = instruction.outputs[0].desc;
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> permutation,
-                      attribute<std::vector<int64_t>>(step, "permutation"));
+                      attribute<std::vector<int64_t>>(instruction, "permutation"));
   if (!in.layout.empty()) {
     return absl::UnimplementedError("gr.transpose reads a dense tensor");
   }
@@ -42,21 +42,22 @@ absl::StatusOr<PlannedOperand> planTransposed(const Step& step) {
 
 }  // namespace
 
-absl::StatusOr<PrimitivePlan> planReorder(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireNoPostOps(step));
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || isOpaque(step.inputs[0].desc) ||
-      isOpaque(step.outputs[0].desc)) {
+absl::StatusOr<PrimitivePlan> planReorder(const Instruction& instruction,
+                                          const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      isOpaque(instruction.inputs[0].desc) || isOpaque(instruction.outputs[0].desc)) {
     return absl::InvalidArgumentError("a reorder has one operand and one result");
   }
-  const TensorDesc& input = step.inputs[0].desc;
-  const TensorDesc& output = step.outputs[0].desc;
-  bool transposes = step.operation == "gr.transpose";
+  const TensorDesc& input = instruction.inputs[0].desc;
+  const TensorDesc& output = instruction.outputs[0].desc;
+  bool transposes = instruction.operation == "gr.transpose";
   if (!transposes && input.dims != output.dims) {
     return absl::InvalidArgumentError("a reorder does not change the dims");
   }
   TensorDesc fixed = output;
   fixed.any = false;
-  absl::StatusOr<PlannedOperand> in = transposes ? planTransposed(step) : planOperand(input);
+  absl::StatusOr<PlannedOperand> in = transposes ? planTransposed(instruction) : planOperand(input);
   GR_RETURN_IF_ERROR(in.status());
   GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(fixed));
   PrimitivePlan plan{
@@ -66,23 +67,24 @@ absl::StatusOr<PrimitivePlan> planReorder(const Step& step, const dnnl::engine& 
   return plan;
 }
 
-absl::StatusOr<PrimitivePlan> planConcat(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireNoPostOps(step));
-  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(step, "axis"));
-  if (step.inputs.empty() || step.outputs.size() != 1 || axis < 0 ||
-      axis >= static_cast<int64_t>(step.outputs[0].desc.dims.size())) {
+absl::StatusOr<PrimitivePlan> planConcat(const Instruction& instruction,
+                                         const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(instruction, "axis"));
+  if (instruction.inputs.empty() || instruction.outputs.size() != 1 || axis < 0 ||
+      axis >= static_cast<int64_t>(instruction.outputs[0].desc.dims.size())) {
     return absl::InvalidArgumentError("gr.concat: axis out of range");
   }
   std::vector<PlannedOperand> inputs;
   std::vector<dnnl::memory::desc> descs;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     TensorDesc desc = input.desc;
     desc.any = false;
     GR_ASSIGN_OR_RETURN(PlannedOperand planned, planOperand(desc));
     descs.push_back(planned.desc);
     inputs.push_back(std::move(planned));
   }
-  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(instruction.outputs[0].desc));
   auto describe = [&](const dnnl::memory::desc& result) {
     return dnnl::concat::primitive_desc(result, static_cast<int>(axis), descs, engine,
                                         userScratch());

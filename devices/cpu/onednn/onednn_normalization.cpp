@@ -11,11 +11,11 @@ namespace {
 
 using Role = Operand::Role;
 
-absl::StatusOr<int64_t> axisOf(const Step& step, size_t rank) {
-  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(step, "axis", -1));
+absl::StatusOr<int64_t> axisOf(const Instruction& instruction, size_t rank) {
+  GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(instruction, "axis", -1));
   axis += axis < 0 ? static_cast<int64_t>(rank) : 0;
   if (axis < 0 || axis >= static_cast<int64_t>(rank)) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": axis out of range"));
+    return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": axis out of range"));
   }
   return axis;
 }
@@ -30,12 +30,12 @@ absl::StatusOr<TensorDesc> withLast(const TensorDesc& desc, size_t axis) {
 }
 
 /// Input and result of one shape; the layout is the input's.
-absl::StatusOr<PlannedOperand> planInput(const Step& step) {
-  GR_RETURN_IF_ERROR(requireNoPostOps(step));
-  if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": shapes do not fit"));
+absl::StatusOr<PlannedOperand> planInput(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  if (instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
+    return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": shapes do not fit"));
   }
-  TensorDesc desc = step.inputs[0].desc;
+  TensorDesc desc = instruction.inputs[0].desc;
   desc.any = false;
   return planOperand(desc);
 }
@@ -53,16 +53,18 @@ void addInOut(PrimitivePlan& plan, const dnnl::memory::desc& desc, const TensorD
 
 }  // namespace
 
-absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
-  GR_ASSIGN_OR_RETURN(PlannedOperand in, planInput(step));
-  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step, step.inputs[0].desc.dims.size()));
-  if (isDense(step.inputs[0].desc)) {
+absl::StatusOr<PrimitivePlan> planSoftmax(const Instruction& instruction,
+                                          const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 1, 1));
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planInput(instruction));
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(instruction, instruction.inputs[0].desc.dims.size()));
+  if (isDense(instruction.inputs[0].desc)) {
     // The library is fast only along a dim whose elements follow each other.
-    GR_ASSIGN_OR_RETURN(TensorDesc last, withLast(step.inputs[0].desc, static_cast<size_t>(axis)));
+    GR_ASSIGN_OR_RETURN(TensorDesc last,
+                        withLast(instruction.inputs[0].desc, static_cast<size_t>(axis)));
     GR_ASSIGN_OR_RETURN(in, planOperand(last));
   }
-  GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
+  GR_ASSIGN_OR_RETURN(bool log, attributeOr(instruction, "log", false));
   if (log) {
     return absl::UnimplementedError("oneDNN's logarithm of a sum of 1 is not 0");
   }
@@ -74,13 +76,13 @@ absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& 
   return plan;
 }
 
-absl::StatusOr<PrimitivePlan> planLrn(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
-  GR_ASSIGN_OR_RETURN(PlannedOperand in, planInput(step));
-  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(step, "size"));
-  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(step, "alpha", 1e-4));
-  GR_ASSIGN_OR_RETURN(double beta, attributeOr(step, "beta", 0.75));
-  GR_ASSIGN_OR_RETURN(double bias, attributeOr(step, "bias", 1.0));
+absl::StatusOr<PrimitivePlan> planLrn(const Instruction& instruction, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 1, 1));
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planInput(instruction));
+  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(instruction, "size"));
+  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(instruction, "alpha", 1e-4));
+  GR_ASSIGN_OR_RETURN(double beta, attributeOr(instruction, "beta", 0.75));
+  GR_ASSIGN_OR_RETURN(double bias, attributeOr(instruction, "bias", 1.0));
   if (size % 2 == 0) {
     return absl::UnimplementedError("oneDNN normalises over an odd number of channels");
   }
@@ -92,13 +94,14 @@ absl::StatusOr<PrimitivePlan> planLrn(const Step& step, const dnnl::engine& engi
   return plan;
 }
 
-absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 2, 3));
-  GR_RETURN_IF_ERROR(requireNoPostOps(step));
-  const TensorDesc& input = step.inputs[0].desc;
-  const TensorDesc& output = step.outputs[0].desc;
-  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step, input.dims.size()));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+absl::StatusOr<PrimitivePlan> planLayerNorm(const Instruction& instruction,
+                                            const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 2, 3));
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  const TensorDesc& input = instruction.inputs[0].desc;
+  const TensorDesc& output = instruction.outputs[0].desc;
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(instruction, input.dims.size()));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
   if (!input.layout.empty() || !output.layout.empty() || input.dims != output.dims) {
     return absl::UnimplementedError("layer_norm takes dense tensors of one shape");
   }
@@ -107,9 +110,9 @@ absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine
   for (size_t d = 0; d < input.dims.size(); ++d) {
     dims[static_cast<int64_t>(d) >= axis ? 1 : 0] *= input.dims[d];
   }
-  for (size_t i = 1; i < step.inputs.size(); ++i) {
-    if (step.inputs[i].desc.spec().elementCount() != dims[1] ||
-        step.inputs[i].desc.type != runtime::ElementType::kF32) {
+  for (size_t i = 1; i < instruction.inputs.size(); ++i) {
+    if (instruction.inputs[i].desc.spec().elementCount() != dims[1] ||
+        instruction.inputs[i].desc.type != runtime::ElementType::kF32) {
       return absl::UnimplementedError(
           "layer_norm takes an f32 parameter for each element of a row");
     }
@@ -120,7 +123,7 @@ absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine
   TensorDesc vector{runtime::ElementType::kF32, {dims[1]}, {}, false};
   GR_ASSIGN_OR_RETURN(PlannedOperand parameter, planOperand(vector));
   using dnnl::normalization_flags;
-  bool hasBias = step.inputs.size() == 3;
+  bool hasBias = instruction.inputs.size() == 3;
   auto flags = normalization_flags::use_scale;
   if (hasBias) {
     flags = flags | normalization_flags::use_shift;

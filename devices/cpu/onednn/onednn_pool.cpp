@@ -18,21 +18,22 @@ struct Pool {
   std::vector<int64_t> outputDims;
 };
 
-absl::Status declined(const Step& step, absl::string_view why) {
-  return absl::UnimplementedError(absl::StrCat(step.operation, ": ", why));
+absl::Status declined(const Instruction& instruction, absl::string_view why) {
+  return absl::UnimplementedError(absl::StrCat(instruction.operation, ": ", why));
 }
 
 /// A mean or maximum over all spatial dims is a pool with one window.
-absl::StatusOr<Pool> globalPool(const Step& step) {
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(std::vector<int64_t> axes, attribute<std::vector<int64_t>>(step, "axes"));
+absl::StatusOr<Pool> globalPool(const Instruction& instruction) {
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> axes,
+                      attribute<std::vector<int64_t>>(instruction, "axes"));
   bool spatial = axes.size() + 2 == in.size();
   for (size_t i = 0; spatial && i < axes.size(); ++i) {
     spatial = axes[i] == static_cast<int64_t>(i) + 2;
   }
   if (!spatial || (kind != "mean" && kind != "max")) {
-    return declined(step, "pooling takes the mean or maximum over all spatial dims");
+    return declined(instruction, "pooling takes the mean or maximum over all spatial dims");
   }
   Pool pool;
   pool.kind = kind == "max" ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
@@ -46,19 +47,21 @@ absl::StatusOr<Pool> globalPool(const Step& step) {
   return pool;
 }
 
-absl::StatusOr<Pool> windowPool(const Step& step) {
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, attribute<std::vector<int64_t>>(step, "kernel"));
-  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
-  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
+absl::StatusOr<Pool> windowPool(const Instruction& instruction) {
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel,
+                      attribute<std::vector<int64_t>>(instruction, "kernel"));
+  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(instruction, "ceil_mode", false));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(instruction, "count_include_pad", false));
   if (out.size() != in.size() || in[0] != out[0] || in[1] != out[1]) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": shapes do not fit"));
+    return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": shapes do not fit"));
   }
   Pool pool;
   pool.outputDims.assign(out.begin(), out.end());
-  GR_ASSIGN_OR_RETURN(pool.window, windowOf(step, in.subspan(2), kernel, out.subspan(2), ceilMode));
-  if (step.operation == "gr.max_pool") {
+  GR_ASSIGN_OR_RETURN(pool.window,
+                      windowOf(instruction, in.subspan(2), kernel, out.subspan(2), ceilMode));
+  if (instruction.operation == "gr.max_pool") {
     return pool;
   }
   pool.kind = countPadding ? algorithm::pooling_avg_include_padding
@@ -66,7 +69,7 @@ absl::StatusOr<Pool> windowPool(const Step& step) {
   for (size_t i = 0; countPadding && i < kernel.size(); ++i) {
     // A window that ceil_mode lets hang over counts what it covers, not its whole size.
     if (pool.window.padsCovering[i] > pool.window.padsEnd[i]) {
-      return declined(step, "a window reaches beyond the padding that is counted");
+      return declined(instruction, "a window reaches beyond the padding that is counted");
     }
   }
   return pool;
@@ -95,12 +98,12 @@ bool isByte(runtime::ElementType type) {
 }
 
 /// The input of an operation on N x C x spatial dims; the library wants to be told its layout.
-absl::StatusOr<PlannedOperand> planImage(const Step& step) {
-  size_t rank = step.inputs[0].desc.dims.size();
+absl::StatusOr<PlannedOperand> planImage(const Instruction& instruction) {
+  size_t rank = instruction.inputs[0].desc.dims.size();
   if (rank < 3 || rank > 5) {
-    return declined(step, "oneDNN takes 1 to 3 spatial dims");
+    return declined(instruction, "oneDNN takes 1 to 3 spatial dims");
   }
-  TensorDesc desc = step.inputs[0].desc;
+  TensorDesc desc = instruction.inputs[0].desc;
   bool choosesLayout = desc.any && isByte(desc.type) && desc.layout.empty();
   desc.any = false;
   if (!choosesLayout) {
@@ -112,17 +115,17 @@ absl::StatusOr<PlannedOperand> planImage(const Step& step) {
 }
 
 /// Pools of floats, and the largest of bytes.
-absl::Status requirePooledTypes(const Step& step) {
-  bool bytes = step.operation == "gr.max_pool" && step.inputs.size() == 1 &&
-               step.outputs.size() == 1 && isByte(step.inputs[0].desc.type) &&
-               step.outputs[0].desc.type == step.inputs[0].desc.type;
-  return bytes ? requireNoPostOps(step) : requireFloatStep(step, 1, 1);
+absl::Status requirePooledTypes(const Instruction& instruction) {
+  bool bytes = instruction.operation == "gr.max_pool" && instruction.inputs.size() == 1 &&
+               instruction.outputs.size() == 1 && isByte(instruction.inputs[0].desc.type) &&
+               instruction.outputs[0].desc.type == instruction.inputs[0].desc.type;
+  return bytes ? requireNoPostOps(instruction) : requireFloatInstruction(instruction, 1, 1);
 }
 
 /// The plan of a pool of `in`, as it is laid out.
-absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& engine,
+absl::StatusOr<PrimitivePlan> planWindow(const Instruction& instruction, const dnnl::engine& engine,
                                          const Pool& pool, const PlannedOperand& in) {
-  TensorDesc result = step.outputs[0].desc;
+  TensorDesc result = instruction.outputs[0].desc;
   result.any = result.any && result.dims == pool.outputDims;  // else dense: dims of 1 are gone
   GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(result, pool.outputDims));
   const Window& w = pool.window;
@@ -135,7 +138,7 @@ absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& e
   }
   GR_ASSIGN_OR_RETURN(
       PrimitivePlan plan,
-      planWithPostOps(step, pool.outputDims, [&](const dnnl::primitive_attr& attributes) {
+      planWithPostOps(instruction, pool.outputDims, [&](const dnnl::primitive_attr& attributes) {
         PrimitivePlan made =
             dilated
                 ? makePool<dnnl::pooling_v2_forward>(engine, pool, in, out, attributes, w.strides,
@@ -150,19 +153,20 @@ absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& e
 
 }  // namespace
 
-absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requirePooledTypes(step));
-  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
-  absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
+absl::StatusOr<PrimitivePlan> planPool(const Instruction& instruction, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requirePooledTypes(instruction));
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(instruction));
+  absl::StatusOr<Pool> pool =
+      instruction.operation == "gr.reduce" ? globalPool(instruction) : windowPool(instruction);
   GR_RETURN_IF_ERROR(pool.status());
-  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planWindow(step, engine, *pool, in));
-  const TensorDesc& given = step.inputs[0].desc;
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planWindow(instruction, engine, *pool, in));
+  const TensorDesc& given = instruction.inputs[0].desc;
   if (!absl::StartsWith(plan.descriptor.impl_info_str(), "jit") && isDense(given)) {
     // Of dense images only small ones are pooled by vector instructions.
     GR_ASSIGN_OR_RETURN(TensorDesc last,
                         stridedDesc(given.type, given.dims, channelsLastStrides(given.dims)));
     GR_ASSIGN_OR_RETURN(in, planOperand(last));
-    return planWindow(step, engine, *pool, in);
+    return planWindow(instruction, engine, *pool, in);
   }
   return plan;
 }

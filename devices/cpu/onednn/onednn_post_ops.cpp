@@ -59,10 +59,11 @@ absl::StatusOr<std::vector<int64_t>> alignDims(const std::vector<int64_t>& dims,
 }
 
 /// Appends a binary post-op to `ops` and its operand to `planned`.
-absl::Status appendBinary(const Step& step, size_t index, const std::vector<int64_t>& outputDims,
+absl::Status appendBinary(const Instruction& instruction, size_t index,
+                          const std::vector<int64_t>& outputDims,
                           const dnnl::memory::desc* outputDesc, dnnl::post_ops& ops,
                           PlannedPostOps& planned) {
-  const PostOp& op = step.postOps[index];
+  const PostOp& op = instruction.postOps[index];
   GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, binaryAlgorithm(op.kind));
   if (!op.operand) {
     return absl::InvalidArgumentError("binary post-op without an operand");
@@ -90,11 +91,12 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
 }
 
 /// Appends an element-wise post-op, and the factor that follows it.
-absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) {
-  const PostOp& op = step.postOps[index];
+absl::Status appendEltwise(const Instruction& instruction, size_t index, dnnl::post_ops& ops) {
+  const PostOp& op = instruction.postOps[index];
   GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, eltwiseAlgorithm(op.algorithm));
-  bool scaled = index + 1 < step.postOps.size() && onlyScales(step.postOps, index + 1);
-  float scale = scaled ? step.postOps[index + 1].alpha : 1.0F;
+  bool scaled =
+      index + 1 < instruction.postOps.size() && onlyScales(instruction.postOps, index + 1);
+  float scale = scaled ? instruction.postOps[index + 1].alpha : 1.0F;
   for (int i = 0; i < ops.len(); ++i) {
     dnnl::algorithm other = dnnl::algorithm::undef;
     float otherScale = 1, alpha = 0, beta = 0;
@@ -104,7 +106,7 @@ absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) 
     // oneDNN 2.6 generates code for each algorithm once, with the parameters that come first.
     if (other == algorithm && (otherScale != scale || alpha != op.alpha || beta != op.beta)) {
       return absl::UnimplementedError(
-          absl::StrCat(step.operation, ": ", op.algorithm, " twice, with other parameters"));
+          absl::StrCat(instruction.operation, ": ", op.algorithm, " twice, with other parameters"));
     }
   }
   ops.append_eltwise(scale, algorithm, op.alpha, op.beta);
@@ -112,15 +114,16 @@ absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) 
 }
 
 /// Plans operands of post-ops that the kernel itself applies: they lie as the result does.
-absl::Status planAfter(const Step& step, size_t first, const std::vector<int64_t>& outputDims,
-                       const dnnl::memory::desc* outputDesc, PlannedPostOps& planned) {
-  GR_ASSIGN_OR_RETURN(planned.after, AfterOps::make(step, first));
-  for (size_t i = first; i < step.postOps.size(); ++i) {
-    if (!step.postOps[i].operand) {
+absl::Status planAfter(const Instruction& instruction, size_t first,
+                       const std::vector<int64_t>& outputDims, const dnnl::memory::desc* outputDesc,
+                       PlannedPostOps& planned) {
+  GR_ASSIGN_OR_RETURN(planned.after, AfterOps::make(instruction, first));
+  for (size_t i = first; i < instruction.postOps.size(); ++i) {
+    if (!instruction.postOps[i].operand) {
       continue;
     }
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-    TensorDesc desc = step.postOps[i].operand->desc;
+    TensorDesc desc = instruction.postOps[i].operand->desc;
     bool open = desc.any;
     desc.any = false;
     GR_ASSIGN_OR_RETURN(PlannedOperand operand,
@@ -139,27 +142,28 @@ absl::Status planAfter(const Step& step, size_t first, const std::vector<int64_t
 
 }  // namespace
 
-absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
+absl::StatusOr<PlannedPostOps> planPostOps(const Instruction& instruction,
+                                           const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc) {
   PlannedPostOps planned;
-  size_t own = std::min(AfterOps::firstOf(step), firstLosingUnseen(step));
+  size_t own = std::min(AfterOps::firstOf(instruction), firstLosingUnseen(instruction));
   dnnl::post_ops ops;
   for (size_t i = 0; i < own; ++i) {
-    const PostOp& op = step.postOps[i];
+    const PostOp& op = instruction.postOps[i];
     if (op.kind == PostOpKind::kEltwise) {
-      if (!onlyScales(step.postOps, i)) {
-        GR_RETURN_IF_ERROR(appendEltwise(step, i, ops));
+      if (!onlyScales(instruction.postOps, i)) {
+        GR_RETURN_IF_ERROR(appendEltwise(instruction, i, ops));
       }
     } else if (op.kind == PostOpKind::kSum) {
       ops.append_sum(1.0F);
     } else {
-      GR_RETURN_IF_ERROR(appendBinary(step, i, outputDims, outputDesc, ops, planned));
+      GR_RETURN_IF_ERROR(appendBinary(instruction, i, outputDims, outputDesc, ops, planned));
     }
   }
-  GR_RETURN_IF_ERROR(planAfter(step, own, outputDims, outputDesc, planned));
-  GR_ASSIGN_OR_RETURN(auto scales, attributeOr(step, "scales", std::vector<double>()));
+  GR_RETURN_IF_ERROR(planAfter(instruction, own, outputDims, outputDesc, planned));
+  GR_ASSIGN_OR_RETURN(auto scales, attributeOr(instruction, "scales", std::vector<double>()));
   if (!scales.empty()) {
-    size_t channel = step.operation == "gr.conv" ? 1 : outputDims.size() - 1;
+    size_t channel = instruction.operation == "gr.conv" ? 1 : outputDims.size() - 1;
     planned.attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << channel,
                                          std::vector<float>(scales.begin(), scales.end()));
   }

@@ -69,16 +69,16 @@ class PrimitiveKernel : public Kernel {
   int64_t resultElements_ = 0;
 };
 
-const Argument& argumentOf(const Step& step, const Operand& operand) {
+const Argument& argumentOf(const Instruction& instruction, const Operand& operand) {
   switch (operand.role) {
     case Operand::Role::kInput:
-      return step.inputs[operand.index];
+      return instruction.inputs[operand.index];
     case Operand::Role::kOutput:
-      return step.outputs[operand.index];
+      return instruction.outputs[operand.index];
     case Operand::Role::kPostOp:
       break;
   }
-  const std::optional<Argument>& other = step.postOps[operand.index].operand;
+  const std::optional<Argument>& other = instruction.postOps[operand.index].operand;
   assert(other.has_value());  // plans name operands that they found there
   return *other;
 }
@@ -94,10 +94,10 @@ absl::StatusOr<dnnl::memory::desc> openMemory(runtime::ElementType type,
   return dnnl::memory::desc(dims, *known, dnnl::memory::format_tag::any);
 }
 
-absl::StatusOr<PrimitivePlan> guardedPlan(const Step& step, const dnnl::engine& engine,
-                                          PlanFunction plan) {
+absl::StatusOr<PrimitivePlan> guardedPlan(const Instruction& instruction,
+                                          const dnnl::engine& engine, PlanFunction plan) {
   GR_ASSIGN_OR_RETURN(absl::StatusOr<PrimitivePlan> planned,
-                      guarded(step.operation, [&] { return plan(step, engine); }));
+                      guarded(instruction.operation, [&] { return plan(instruction, engine); }));
   return planned;
 }
 
@@ -117,7 +117,7 @@ absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgu
   GR_ASSIGN_OR_RETURN(dnnl::memory::desc has,
                       memoryDesc(given.any || given.layout.empty() ? argument.source : given));
   // What an open operand gets is what the loader will ask the library with: to the last stride. An
-  // input may be laid out with other dims than the step gives it; a result has its own.
+  // input may be laid out with other dims than the instruction gives it; a result has its own.
   bool exact = given.any && (argument.operand.role == Operand::Role::kInput ||
                              given.dims == argument.source.dims);
   return has == argument.desc && (!exact || sameStrides(has, argument.desc))
@@ -126,10 +126,11 @@ absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgu
 }
 
 /// The operand's layout is the one that the primitive will use.
-absl::Status checkArgument(const Step& step, const PlannedArgument& argument) {
-  const TensorDesc& given = tensorOf(step, argument.operand);
+absl::Status checkArgument(const Instruction& instruction, const PlannedArgument& argument) {
+  const TensorDesc& given = tensorOf(instruction, argument.operand);
   if (given.any) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": an operand has no layout"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(instruction.operation, ": an operand has no layout"));
   }
   dnnl::memory::desc has = argument.desc;
   if (!given.layout.empty()) {
@@ -139,7 +140,7 @@ absl::Status checkArgument(const Step& step, const PlannedArgument& argument) {
   }
   if (has != argument.desc) {
     return absl::InvalidArgumentError(
-        absl::StrCat(step.operation, ": an operand has layout ", layoutName(given),
+        absl::StrCat(instruction.operation, ": an operand has layout ", layoutName(given),
                      ", the primitive wants ", layoutName(plainDesc(argument.desc, given.type))));
   }
   return absl::OkStatus();
@@ -147,8 +148,8 @@ absl::Status checkArgument(const Step& step, const PlannedArgument& argument) {
 
 }  // namespace
 
-const TensorDesc& tensorOf(const Step& step, const Operand& operand) {
-  return argumentOf(step, operand).desc;
+const TensorDesc& tensorOf(const Instruction& instruction, const Operand& operand) {
+  return argumentOf(instruction, operand).desc;
 }
 
 absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::vector<int64_t>& dims,
@@ -184,23 +185,23 @@ OneDnn::OneDnn() { KernelTeam::takesRegions(); }
 namespace {
 
 /// Chooses what the primitive alone wants.
-absl::StatusOr<LayoutChoice> choosePlain(const Step& step, PlanFunction plan) {
+absl::StatusOr<LayoutChoice> choosePlain(const Instruction& instruction, PlanFunction plan) {
   GR_ASSIGN_OR_RETURN(
       absl::StatusOr<LayoutChoice> choice,
-      guarded(step.operation, [&]() -> absl::StatusOr<LayoutChoice> {
+      guarded(instruction.operation, [&]() -> absl::StatusOr<LayoutChoice> {
         dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-        GR_ASSIGN_OR_RETURN(PrimitivePlan planned, plan(step, engine));
+        GR_ASSIGN_OR_RETURN(PrimitivePlan planned, plan(instruction, engine));
         LayoutChoice result;
-        for (const Argument& input : step.inputs) {
+        for (const Argument& input : instruction.inputs) {
           result.inputs.push_back(input.desc);
           result.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
         }
-        for (const Argument& output : step.outputs) {
+        for (const Argument& output : instruction.outputs) {
           result.outputs.push_back(output.desc);
         }
-        result.postOps.resize(step.postOps.size());
+        result.postOps.resize(instruction.postOps.size());
         for (const PlannedArgument& argument : planned.arguments) {
-          const TensorDesc& given = tensorOf(step, argument.operand);
+          const TensorDesc& given = tensorOf(instruction, argument.operand);
           GR_ASSIGN_OR_RETURN(TensorDesc chosen, chosenDesc(given, argument));
           if (argument.operand.role == Operand::Role::kInput && !chosen.layout.empty()) {
             result.sources[argument.operand.index] = argument.source;
@@ -217,27 +218,29 @@ absl::StatusOr<LayoutChoice> choosePlain(const Step& step, PlanFunction plan) {
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Step& step, KernelContext& context,
-                                                    PlanFunction plan) {
-  GR_ASSIGN_OR_RETURN(PrimitivePlan planned, guardedPlan(step, context.onednn.engine, plan));
+absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Instruction& instruction,
+                                                    KernelContext& context, PlanFunction plan) {
+  GR_ASSIGN_OR_RETURN(PrimitivePlan planned, guardedPlan(instruction, context.onednn.engine, plan));
   for (const PlannedArgument& argument : planned.arguments) {
-    GR_RETURN_IF_ERROR(checkArgument(step, argument));
+    GR_RETURN_IF_ERROR(checkArgument(instruction, argument));
   }
   size_t scratch = planned.descriptor.scratchpad_desc().get_size();
-  if (scratch > 0 && (!step.scratch || step.scratch->desc.spec().byteSize() < scratch)) {
+  if (scratch > 0 &&
+      (!instruction.scratch || instruction.scratch->desc.spec().byteSize() < scratch)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(step.operation, ": needs ", scratch, " bytes of scratch memory, the step has ",
-                     step.scratch ? step.scratch->desc.spec().byteSize() : 0));
+        absl::StrCat(instruction.operation, ": needs ", scratch,
+                     " bytes of scratch memory, the instruction has ",
+                     instruction.scratch ? instruction.scratch->desc.spec().byteSize() : 0));
   }
-  return guarded(step.operation, [&]() -> std::unique_ptr<Kernel> {
+  return guarded(instruction.operation, [&]() -> std::unique_ptr<Kernel> {
     auto kernel = std::make_unique<PrimitiveKernel>(context.onednn, planned);
     for (const PlannedArgument& argument : planned.arguments) {
-      kernel->bind(argument.id, argumentOf(step, argument.operand).buffer, argument.desc,
+      kernel->bind(argument.id, argumentOf(instruction, argument.operand).buffer, argument.desc,
                    context.onednn.engine);
     }
     if (scratch > 0) {
-      kernel->bind(DNNL_ARG_SCRATCHPAD, step.scratch->buffer, planned.descriptor.scratchpad_desc(),
-                   context.onednn.engine);
+      kernel->bind(DNNL_ARG_SCRATCHPAD, instruction.scratch->buffer,
+                   planned.descriptor.scratchpad_desc(), context.onednn.engine);
     }
     return kernel;
   });
@@ -245,59 +248,64 @@ absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Step& step, KernelCont
 
 }  // namespace
 
-absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan) {
-  if (operationMayLoseNaN(step) && !canBeGuarded(step)) {
-    return absl::UnimplementedError(absl::StrCat(step.operation, ": the library would lose NaN"));
+absl::StatusOr<LayoutChoice> choosePrimitive(const Instruction& instruction, PlanFunction plan) {
+  if (operationMayLoseNaN(instruction) && !canBeGuarded(instruction)) {
+    return absl::UnimplementedError(
+        absl::StrCat(instruction.operation, ": the library would lose NaN"));
   }
-  return choosePlain(step, plan);
+  return choosePlain(instruction, plan);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, KernelContext& context,
-                                                        PlanFunction plan) {
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(step, context, plan));
-  return mayLoseNaN(step) && canBeGuarded(step)
-             ? guardNaN(std::move(kernel), step, plan, context.onednn)
+absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Instruction& instruction,
+                                                        KernelContext& context, PlanFunction plan) {
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(instruction, context, plan));
+  return mayLoseNaN(instruction) && canBeGuarded(instruction)
+             ? guardNaN(std::move(kernel), instruction, plan, context.onednn)
              : std::move(kernel);
 }
 
-absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs) {
-  if (step.inputs.size() < inputs || step.inputs.size() > maxInputs || step.outputs.size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": has ", step.inputs.size(),
-                                                   " operands, expected ", inputs, " to ",
-                                                   maxInputs, " and one result"));
+absl::Status requireFloatInstruction(const Instruction& instruction, size_t inputs,
+                                     size_t maxInputs) {
+  if (instruction.inputs.size() < inputs || instruction.inputs.size() > maxInputs ||
+      instruction.outputs.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(instruction.operation, ": has ", instruction.inputs.size(),
+                     " operands, expected ", inputs, " to ", maxInputs, " and one result"));
   }
   auto good = [](const Argument& argument) {
     return argument.desc.type == runtime::ElementType::kF32 ||
            argument.desc.type == runtime::ElementType::kBF16;
   };
-  if (!std::all_of(step.inputs.begin(), step.inputs.end(), good) || !good(step.outputs[0])) {
+  if (!std::all_of(instruction.inputs.begin(), instruction.inputs.end(), good) ||
+      !good(instruction.outputs[0])) {
     return absl::UnimplementedError(
-        absl::StrCat(step.operation, ": oneDNN kernels take f32 and bf16 only"));
+        absl::StrCat(instruction.operation, ": oneDNN kernels take f32 and bf16 only"));
   }
   return absl::OkStatus();
 }
 
-absl::Status requireProductStep(const Step& step) {
+absl::Status requireProductInstruction(const Instruction& instruction) {
   using runtime::ElementType;
-  bool quantized = step.inputs.size() >= 2 && step.outputs.size() == 1 &&
-                   step.inputs[0].desc.type == ElementType::kU8 &&
-                   step.inputs[1].desc.type == ElementType::kI8;
+  bool quantized = instruction.inputs.size() >= 2 && instruction.outputs.size() == 1 &&
+                   instruction.inputs[0].desc.type == ElementType::kU8 &&
+                   instruction.inputs[1].desc.type == ElementType::kI8;
   if (!quantized) {
-    return requireFloatStep(step, 2, 3);
+    return requireFloatInstruction(instruction, 2, 3);
   }
   // A bias would be added in f32, as post-operations compute.
-  if (givesSums(step) && (step.inputs.size() > 2 || !step.postOps.empty())) {
+  if (givesSums(instruction) && (instruction.inputs.size() > 2 || !instruction.postOps.empty())) {
     return absl::UnimplementedError(
-        absl::StrCat(step.operation, ": oneDNN adds nothing to integer sums exactly"));
+        absl::StrCat(instruction.operation, ": oneDNN adds nothing to integer sums exactly"));
   }
-  return sumsBytesExactly() ? absl::OkStatus()
-                            : absl::UnimplementedError(absl::StrCat(
-                                  step.operation, ": the machine has no exact sums of bytes"));
+  return sumsBytesExactly()
+             ? absl::OkStatus()
+             : absl::UnimplementedError(
+                   absl::StrCat(instruction.operation, ": the machine has no exact sums of bytes"));
 }
 
-absl::Status requireNoPostOps(const Step& step) {
-  if (!step.postOps.empty()) {
-    return absl::UnimplementedError(absl::StrCat(step.operation, ": takes no post-ops"));
+absl::Status requireNoPostOps(const Instruction& instruction) {
+  if (!instruction.postOps.empty()) {
+    return absl::UnimplementedError(absl::StrCat(instruction.operation, ": takes no post-ops"));
   }
   return absl::OkStatus();
 }

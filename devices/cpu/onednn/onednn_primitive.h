@@ -1,6 +1,6 @@
-// All oneDNN kernels share this: a step becomes a PrimitivePlan (a primitive descriptor and what
-// each of its arguments is); from the plan follow both the wanted layouts and the kernel. Internal
-// to devices/cpu.
+// All oneDNN kernels share this: an instruction becomes a PrimitivePlan (a primitive descriptor and
+// what each of its arguments is); from the plan follow both the wanted layouts and the kernel.
+// Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_PRIMITIVE_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_PRIMITIVE_H_
 
@@ -20,7 +20,7 @@ struct OneDnn {
   dnnl::stream stream{engine};
 };
 
-/// An Operand says which tensor of a step a primitive's argument is.
+/// An Operand says which tensor of an instruction a primitive's argument is.
 struct Operand {
   enum class Role { kInput, kOutput, kPostOp };
   Role role;
@@ -45,26 +45,27 @@ struct PrimitivePlan {
   AfterOps after;  ///< the last post-ops, where the kernel does them itself
 };
 
-/// Makes the plan of a step for one kind of primitive. May throw dnnl::error.
-using PlanFunction = absl::StatusOr<PrimitivePlan> (*)(const Step& step,
+/// Makes the plan of an instruction for one kind of primitive. May throw dnnl::error.
+using PlanFunction = absl::StatusOr<PrimitivePlan> (*)(const Instruction& instruction,
                                                        const dnnl::engine& engine);
 
 /// KernelEntry::choose and ::create for the primitives that `plan` plans.
-absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan);
-absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, KernelContext& context,
-                                                        PlanFunction plan);
+absl::StatusOr<LayoutChoice> choosePrimitive(const Instruction& instruction, PlanFunction plan);
+absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Instruction& instruction,
+                                                        KernelContext& context, PlanFunction plan);
 
 template <PlanFunction plan>
-absl::StatusOr<LayoutChoice> chooseWith(const Step& step) {
-  return choosePrimitive(step, plan);
+absl::StatusOr<LayoutChoice> chooseWith(const Instruction& instruction) {
+  return choosePrimitive(instruction, plan);
 }
 template <PlanFunction plan>
-absl::StatusOr<std::unique_ptr<Kernel>> createWith(const Step& step, KernelContext& context) {
-  return createPrimitive(step, context, plan);
+absl::StatusOr<std::unique_ptr<Kernel>> createWith(const Instruction& instruction,
+                                                   KernelContext& context) {
+  return createPrimitive(instruction, context, plan);
 }
 
 /// The tensor that `operand` names.
-const TensorDesc& tensorOf(const Step& step, const Operand& operand);
+const TensorDesc& tensorOf(const Instruction& instruction, const Operand& operand);
 
 /// An operand on its way into a plan: what the primitive is asked with, and its dense form.
 struct PlannedOperand {
@@ -89,22 +90,23 @@ struct PlannedPostOps {
   AfterOps after;     ///< the last ones, which are not among the attributes
   bool open = false;  ///< an operand waits for the result's layout: plan again with it
 };
-absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
+absl::StatusOr<PlannedPostOps> planPostOps(const Instruction& instruction,
+                                           const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc);
 
 /// A result that AfterOps run over is whole, but for padding that they keep zero.
 absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& result);
 
-/// Makes a descriptor with the step's post-ops: `make(attributes)` gives the primitive_desc. Asks
-/// twice when a post-op's operand takes the layout of the result.
+/// Makes a descriptor with the instruction's post-ops: `make(attributes)` gives the primitive_desc.
+/// Asks twice when a post-op's operand takes the layout of the result.
 template <typename Make>
-absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
+absl::StatusOr<PrimitivePlan> planWithPostOps(const Instruction& instruction,
                                               const std::vector<int64_t>& outputDims, Make make) {
-  GR_ASSIGN_OR_RETURN(PlannedPostOps ops, planPostOps(step, outputDims, nullptr));
+  GR_ASSIGN_OR_RETURN(PlannedPostOps ops, planPostOps(instruction, outputDims, nullptr));
   PrimitivePlan plan{make(ops.attributes), {}, ops.after};
   if (ops.open) {
     dnnl::memory::desc result = plan.descriptor.query_md(dnnl::query::dst_md, 0);
-    GR_ASSIGN_OR_RETURN(ops, planPostOps(step, outputDims, &result));
+    GR_ASSIGN_OR_RETURN(ops, planPostOps(instruction, outputDims, &result));
     plan.descriptor = make(ops.attributes);
   }
   GR_RETURN_IF_ERROR(checkAfterOps(plan.after, plan.descriptor.query_md(dnnl::query::dst_md, 0)));
@@ -112,28 +114,29 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
   return plan;
 }
 
-/// Fails with Unimplemented unless the step has `inputs` to `maxInputs` operands, one result, and
-/// all of them are of type f32 (or bf16 where the library and the machine can).
-absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs);
+/// Fails with Unimplemented unless the instruction has `inputs` to `maxInputs` operands, one
+/// result, and all of them are of type f32 (or bf16 where the library and the machine can).
+absl::Status requireFloatInstruction(const Instruction& instruction, size_t inputs,
+                                     size_t maxInputs);
 
 /// The same for a product, with or without a bias: also u8 by i8 where the machine's instructions
 /// do not saturate on the way. Their sums in i32 are exact, so stand alone (no bias, no post-ops);
 /// with f32 or bytes as result they are multiplied by the attribute "scales" (one, or one a
 /// channel) behind a bias of i32, before the post-ops.
-absl::Status requireProductStep(const Step& step);
+absl::Status requireProductInstruction(const Instruction& instruction);
 
 /// True for a product of integers.
-inline bool isQuantized(const Step& step) {
-  return step.inputs[0].desc.type == runtime::ElementType::kU8;
+inline bool isQuantized(const Instruction& instruction) {
+  return instruction.inputs[0].desc.type == runtime::ElementType::kU8;
 }
 
 /// True where it gives the sums themselves.
-inline bool givesSums(const Step& step) {
-  return step.outputs[0].desc.type == runtime::ElementType::kI32;
+inline bool givesSums(const Instruction& instruction) {
+  return instruction.outputs[0].desc.type == runtime::ElementType::kI32;
 }
 
-/// Fails with Unimplemented when the step has post-ops.
-absl::Status requireNoPostOps(const Step& step);
+/// Fails with Unimplemented when the instruction has post-ops.
+absl::Status requireNoPostOps(const Instruction& instruction);
 
 /// The library's algorithm for an element-wise gr operation, or Unimplemented: those whose results
 /// are exact, so that it gives the bits of all other kernels. `linear` (alpha * x + beta) is known

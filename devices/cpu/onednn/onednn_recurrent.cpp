@@ -8,28 +8,29 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-absl::Status decline(const Step& step, absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat(step.operation, ": oneDNN's cells have no ", what));
+absl::Status decline(const Instruction& instruction, absl::string_view what) {
+  return absl::UnimplementedError(
+      absl::StrCat(instruction.operation, ": oneDNN's cells have no ", what));
 }
 
 /// The options that the library has no cell for.
-absl::Status checkOptions(const Step& step, absl::string_view cell) {
-  for (const auto* list : {&step.inputs, &step.outputs}) {
+absl::Status checkOptions(const Instruction& instruction, absl::string_view cell) {
+  for (const auto* list : {&instruction.inputs, &instruction.outputs}) {
     for (const Argument& argument : *list) {
       if (argument.desc.type != runtime::ElementType::kF32) {
-        return decline(step, "operand of another type than f32");
+        return decline(instruction, "operand of another type than f32");
       }
     }
   }
-  GR_ASSIGN_OR_RETURN(double clip, attributeOr(step, "clip", 0.0));
-  GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(step, "input_forget", false));
+  GR_ASSIGN_OR_RETURN(double clip, attributeOr(instruction, "clip", 0.0));
+  GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(instruction, "input_forget", false));
   if (clip > 0 || inputForget) {
-    return decline(step, "clip or coupled gates");
+    return decline(instruction, "clip or coupled gates");
   }
-  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
+  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(instruction, "activations"));
   const auto* row = functions::activations::cellOf({cell.data(), cell.size()});
   if (row == nullptr || (cell != "rnn" && !row->isUsual(names))) {
-    return decline(step, "other activations than the usual ones");
+    return decline(instruction, "other activations than the usual ones");
   }
   return absl::OkStatus();
 }
@@ -39,25 +40,27 @@ struct Sizes {
   int64_t steps, batch, inputs, gates, hidden;
 };
 
-absl::StatusOr<Sizes> sizesOf(const Step& step, absl::string_view cell) {
+absl::StatusOr<Sizes> sizesOf(const Instruction& instruction, absl::string_view cell) {
   bool lstm = cell == "lstm";
   size_t least = lstm ? 6 : 5;
-  bool ok = step.inputs.size() >= least && step.inputs.size() <= least + (lstm ? 1 : 0) &&
-            step.outputs.size() == (lstm ? 3U : 2U);
-  if (!ok || step.inputs[0].desc.dims.size() != 3 || step.outputs[1].desc.dims.size() != 2) {
+  bool ok = instruction.inputs.size() >= least &&
+            instruction.inputs.size() <= least + (lstm ? 1 : 0) &&
+            instruction.outputs.size() == (lstm ? 3U : 2U);
+  if (!ok || instruction.inputs[0].desc.dims.size() != 3 ||
+      instruction.outputs[1].desc.dims.size() != 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat(step.operation, ": the operands do not fit the cell"));
+        absl::StrCat(instruction.operation, ": the operands do not fit the cell"));
   }
-  const Dims& x = step.inputs[0].desc.dims;
+  const Dims& x = instruction.inputs[0].desc.dims;
   Sizes sizes{x[0], x[1], x[2], functions::activations::cellOf({cell.data(), cell.size()})->gates,
-              step.outputs[1].desc.dims[1]};
+              instruction.outputs[1].desc.dims[1]};
   if (sizes.steps < 1 || sizes.batch < 1 || sizes.inputs < 1 || sizes.hidden < 1) {
-    return decline(step, "empty tensors");
+    return decline(instruction, "empty tensors");
   }
   return sizes;
 }
 
-/// A layer's operands as the library sees them, in the order of the step.
+/// A layer's operands as the library sees them, in the order of the instruction.
 struct Layer {
   std::vector<PlannedOperand> inputs;
   std::vector<PlannedOperand> outputs;
@@ -83,27 +86,28 @@ absl::StatusOr<PlannedOperand> planFixed(TensorDesc desc, const Dims& dims) {
   return planOperand(desc, dims);
 }
 
-absl::StatusOr<Layer> planLayer(const Step& step, const Sizes& s, int64_t biases, bool chosen) {
+absl::StatusOr<Layer> planLayer(const Instruction& instruction, const Sizes& s, int64_t biases,
+                                bool chosen) {
   Layer layer;
   auto add = [](std::vector<PlannedOperand>& list, absl::StatusOr<PlannedOperand> operand) {
     GR_RETURN_IF_ERROR(operand.status());
     list.push_back(*std::move(operand));
     return absl::OkStatus();
   };
-  auto in = [&](size_t i) -> const TensorDesc& { return step.inputs[i].desc; };
+  auto in = [&](size_t i) -> const TensorDesc& { return instruction.inputs[i].desc; };
   Dims last = {1, 1, s.batch, s.hidden};
   GR_RETURN_IF_ERROR(add(layer.inputs, planFixed(in(0), {s.steps, s.batch, s.inputs})));
   GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(1), s, s.inputs, chosen)));
   GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(2), s, s.hidden, chosen)));
   GR_RETURN_IF_ERROR(add(layer.inputs, planFixed(in(3), {1, 1, biases, s.hidden})));
-  for (size_t i = 4; i < step.inputs.size(); ++i) {
+  for (size_t i = 4; i < instruction.inputs.size(); ++i) {
     GR_RETURN_IF_ERROR(
         add(layer.inputs, planFixed(in(i), i == 6 ? Dims{1, 1, 3, s.hidden} : last)));
   }
   GR_RETURN_IF_ERROR(
-      add(layer.outputs, planFixed(step.outputs[0].desc, {s.steps, s.batch, s.hidden})));
-  for (size_t i = 1; i < step.outputs.size(); ++i) {
-    GR_RETURN_IF_ERROR(add(layer.outputs, planFixed(step.outputs[i].desc, last)));
+      add(layer.outputs, planFixed(instruction.outputs[0].desc, {s.steps, s.batch, s.hidden})));
+  for (size_t i = 1; i < instruction.outputs.size(); ++i) {
+    GR_RETURN_IF_ERROR(add(layer.outputs, planFixed(instruction.outputs[i].desc, last)));
   }
   return layer;
 }
@@ -133,8 +137,8 @@ dnnl::primitive_desc_base makeLstm(const Layer& l, const dnnl::primitive_attr& a
   return Primitive::primitive_desc(desc, attributes, engine);
 }
 
-absl::StatusOr<dnnl::algorithm> rnnActivation(const Step& step) {
-  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
+absl::StatusOr<dnnl::algorithm> rnnActivation(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(instruction, "activations"));
   if (names == std::vector<std::string>{"tanh"}) {
     return dnnl::algorithm::eltwise_tanh;
   }
@@ -144,22 +148,22 @@ absl::StatusOr<dnnl::algorithm> rnnActivation(const Step& step) {
   if (names == std::vector<std::string>{"sigmoid"}) {
     return dnnl::algorithm::eltwise_logistic;
   }
-  return decline(step, "such activation");
+  return decline(instruction, "such activation");
 }
 
 /// The cell's primitive for operands laid out as in `layer`.
-absl::StatusOr<PrimitivePlan> planCell(const Step& step, const std::string& cell,
+absl::StatusOr<PrimitivePlan> planCell(const Instruction& instruction, const std::string& cell,
                                        const Layer& layer, const dnnl::engine& engine) {
-  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
-  GR_ASSIGN_OR_RETURN(bool linear, attributeOr(step, "linear_before_reset", false));
+  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(instruction, "reverse", false));
+  GR_ASSIGN_OR_RETURN(bool linear, attributeOr(instruction, "linear_before_reset", false));
   auto direction = reverse ? dnnl::rnn_direction::unidirectional_right2left
                            : dnnl::rnn_direction::unidirectional_left2right;
   dnnl::algorithm activation = dnnl::algorithm::undef;
   if (cell == "rnn") {
-    GR_ASSIGN_OR_RETURN(activation, rnnActivation(step));
+    GR_ASSIGN_OR_RETURN(activation, rnnActivation(instruction));
   }
   return planWithPostOps(
-      step, step.outputs[0].desc.dims,
+      instruction, instruction.outputs[0].desc.dims,
       [&](const dnnl::primitive_attr& attributes) -> dnnl::primitive_desc_base {
         if (cell == "lstm") {
           return makeLstm(layer, attributes, engine, direction);
@@ -185,21 +189,22 @@ bool hasPackedWeights(const PrimitivePlan& plan) {
 
 }  // namespace
 
-absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine& engine) {
-  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(step, "cell"));
-  GR_RETURN_IF_ERROR(requireNoPostOps(step));
-  GR_RETURN_IF_ERROR(checkOptions(step, cell));
-  GR_ASSIGN_OR_RETURN(Sizes sizes, sizesOf(step, cell));
-  GR_ASSIGN_OR_RETURN(bool linear, attributeOr(step, "linear_before_reset", false));
+absl::StatusOr<PrimitivePlan> planRecurrent(const Instruction& instruction,
+                                            const dnnl::engine& engine) {
+  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(instruction, "cell"));
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  GR_RETURN_IF_ERROR(checkOptions(instruction, cell));
+  GR_ASSIGN_OR_RETURN(Sizes sizes, sizesOf(instruction, cell));
+  GR_ASSIGN_OR_RETURN(bool linear, attributeOr(instruction, "linear_before_reset", false));
   int64_t biases = sizes.gates + (linear ? 1 : 0);
   // Of one matrix alone the library may choose a layout that its kernel for the other's cannot
   // read.
-  bool chosen = step.inputs[1].desc.any && step.inputs[2].desc.any;
-  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(step, sizes, biases, chosen));
-  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planCell(step, cell, layer, engine));
+  bool chosen = instruction.inputs[1].desc.any && instruction.inputs[2].desc.any;
+  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(instruction, sizes, biases, chosen));
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planCell(instruction, cell, layer, engine));
   if (hasPackedWeights(plan)) {
-    GR_ASSIGN_OR_RETURN(layer, planLayer(step, sizes, biases, false));
-    GR_ASSIGN_OR_RETURN(plan, planCell(step, cell, layer, engine));
+    GR_ASSIGN_OR_RETURN(layer, planLayer(instruction, sizes, biases, false));
+    GR_ASSIGN_OR_RETURN(plan, planCell(instruction, cell, layer, engine));
   }
   static constexpr int kInputs[] = {
       DNNL_ARG_SRC_LAYER, DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,    DNNL_ARG_BIAS,

@@ -25,7 +25,8 @@ Places ascending(size_t rank) {
 struct RowPlaces {
   bool hasColumns;
 
-  explicit RowPlaces(const Step& step) : hasColumns(step.inputs[0].desc.dims.size() == 4) {}
+  explicit RowPlaces(const Instruction& instruction)
+      : hasColumns(instruction.inputs[0].desc.dims.size() == 4) {}
 
   Places toRows(size_t rank) const {
     Places places = ascending(hasColumns ? rank - 1 : rank);
@@ -78,48 +79,50 @@ absl::StatusOr<TensorDesc> rearranged(TensorDesc desc, const Places& places) {
 bool isRow(const TensorDesc& desc) { return desc.dims.size() < 2; }
 
 /// Nothing happens along the columns: there is but one, of images, results and filter.
-bool hasOneColumn(const Step& step) {
+bool hasOneColumn(const Instruction& instruction) {
   auto isOne = [](const Argument& argument) { return argument.desc.dims.back() == 1; };
-  Dims pads = attributeOr(step, "pads", Dims()).value_or(Dims());
-  Dims extra = attributeOr(step, "output_padding", Dims()).value_or(Dims());
-  return isOne(step.inputs[0]) && isOne(step.inputs[1]) && isOne(step.outputs[0]) &&
-         (pads.empty() || (pads[1] == 0 && pads[3] == 0)) && (extra.empty() || extra[1] == 0);
+  Dims pads = attributeOr(instruction, "pads", Dims()).value_or(Dims());
+  Dims extra = attributeOr(instruction, "output_padding", Dims()).value_or(Dims());
+  return isOne(instruction.inputs[0]) && isOne(instruction.inputs[1]) &&
+         isOne(instruction.outputs[0]) && (pads.empty() || (pads[1] == 0 && pads[3] == 0)) &&
+         (extra.empty() || extra[1] == 0);
 }
 
 /// Attribute `name` has no entries, or `count`.
-bool hasEntries(const Step& step, const char* name, size_t count) {
-  auto list = attributeOr(step, name, Dims());
+bool hasEntries(const Instruction& instruction, const char* name, size_t count) {
+  auto list = attributeOr(instruction, name, Dims());
   return list.ok() && (list->empty() || list->size() == count);
 }
 
-bool canBeRows(const Step& step) {
-  if (step.inputs.size() < 2 || step.outputs.size() != 1) {
+bool canBeRows(const Instruction& instruction) {
+  if (instruction.inputs.size() < 2 || instruction.outputs.size() != 1) {
     return false;
   }
-  size_t rank = step.inputs[0].desc.dims.size();
-  if ((rank != 3 && rank != 4) || step.outputs[0].desc.dims.size() != rank ||
-      step.inputs[1].desc.dims.size() < rank) {
+  size_t rank = instruction.inputs[0].desc.dims.size();
+  if ((rank != 3 && rank != 4) || instruction.outputs[0].desc.dims.size() != rank ||
+      instruction.inputs[1].desc.dims.size() < rank) {
     return false;
   }
-  bool isWellFormed =
-      hasEntries(step, "strides", rank - 2) && hasEntries(step, "dilations", rank - 2) &&
-      hasEntries(step, "output_padding", rank - 2) && hasEntries(step, "pads", 2 * (rank - 2));
-  return isWellFormed && (rank == 3 || hasOneColumn(step));
+  bool isWellFormed = hasEntries(instruction, "strides", rank - 2) &&
+                      hasEntries(instruction, "dilations", rank - 2) &&
+                      hasEntries(instruction, "output_padding", rank - 2) &&
+                      hasEntries(instruction, "pads", 2 * (rank - 2));
+  return isWellFormed && (rank == 3 || hasOneColumn(instruction));
 }
 
 /// Changes what attributes say of the rows' only dim, and of the one that is added.
-absl::Status changeAttributes(Step& step) {
+absl::Status changeAttributes(Instruction& instruction) {
   constexpr std::pair<const char*, int64_t> kLists[] = {
       {"strides", 1}, {"dilations", 1}, {"output_padding", 0}};
   for (const auto& [name, added] : kLists) {
-    GR_ASSIGN_OR_RETURN(Dims list, attributeOr(step, name, Dims()));
+    GR_ASSIGN_OR_RETURN(Dims list, attributeOr(instruction, name, Dims()));
     if (!list.empty()) {
-      step.attributes[name] = Dims{added, list[0]};
+      instruction.attributes[name] = Dims{added, list[0]};
     }
   }
-  GR_ASSIGN_OR_RETURN(Dims pads, attributeOr(step, "pads", Dims()));
+  GR_ASSIGN_OR_RETURN(Dims pads, attributeOr(instruction, "pads", Dims()));
   if (!pads.empty()) {
-    step.attributes["pads"] = Dims{0, pads[0], 0, pads[pads.size() / 2]};
+    instruction.attributes["pads"] = Dims{0, pads[0], 0, pads[pads.size() / 2]};
   }
   return absl::OkStatus();
 }
@@ -144,12 +147,12 @@ absl::Status changeBack(const RowPlaces& places, const TensorDesc& given, Tensor
 
 }  // namespace
 
-absl::StatusOr<std::optional<Step>> onRows(const Step& step) {
-  if (!canBeRows(step)) {
+absl::StatusOr<std::optional<Instruction>> onRows(const Instruction& instruction) {
+  if (!canBeRows(instruction)) {
     return std::nullopt;
   }
-  RowPlaces places(step);
-  Step rows = step;
+  RowPlaces places(instruction);
+  Instruction rows = instruction;
   GR_RETURN_IF_ERROR(changeAttributes(rows));
   for (Argument& input : rows.inputs) {
     GR_RETURN_IF_ERROR(change(places, input));
@@ -163,19 +166,19 @@ absl::StatusOr<std::optional<Step>> onRows(const Step& step) {
   return rows;
 }
 
-absl::StatusOr<LayoutChoice> fromRows(const Step& step, LayoutChoice choice) {
-  RowPlaces places(step);
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const TensorDesc& given = step.inputs[i].desc;
+absl::StatusOr<LayoutChoice> fromRows(const Instruction& instruction, LayoutChoice choice) {
+  RowPlaces places(instruction);
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+    const TensorDesc& given = instruction.inputs[i].desc;
     if (!isRow(given)) {
       TensorDesc& source = choice.sources[i];
       GR_ASSIGN_OR_RETURN(source, rearranged(source, places.fromRows(source.dims.size())));
     }
     GR_RETURN_IF_ERROR(changeBack(places, given, choice.inputs[i]));
   }
-  GR_RETURN_IF_ERROR(changeBack(places, step.outputs[0].desc, choice.outputs[0]));
-  for (size_t i = 0; i < step.postOps.size(); ++i) {
-    if (const std::optional<Argument>& operand = step.postOps[i].operand) {
+  GR_RETURN_IF_ERROR(changeBack(places, instruction.outputs[0].desc, choice.outputs[0]));
+  for (size_t i = 0; i < instruction.postOps.size(); ++i) {
+    if (const std::optional<Argument>& operand = instruction.postOps[i].operand) {
       GR_RETURN_IF_ERROR(changeBack(places, operand->desc, choice.postOps[i]));
     }
   }

@@ -11,12 +11,12 @@
 
 namespace graphrun::devices::cpu {
 
-/// `step`, a convolution, on images of one row in the same memory; nothing where it has others.
-/// InvalidArgument for malformed layouts and attributes.
-absl::StatusOr<std::optional<Step>> onRows(const Step& step);
+/// `instruction`, a convolution, on images of one row in the same memory; nothing where it has
+/// others. InvalidArgument for malformed layouts and attributes.
+absl::StatusOr<std::optional<Instruction>> onRows(const Instruction& instruction);
 
-/// Returns the choice for onRows(step), in the dims of `step`.
-absl::StatusOr<LayoutChoice> fromRows(const Step& step, LayoutChoice choice);
+/// Returns the choice for onRows(instruction), in the dims of `instruction`.
+absl::StatusOr<LayoutChoice> fromRows(const Instruction& instruction, LayoutChoice choice);
 
 }  // namespace graphrun::devices::cpu
 

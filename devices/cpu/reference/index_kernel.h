@@ -61,10 +61,10 @@ class IndexKernel final : public IndexCheckingKernel {
 };
 
 template <typename Run>
-std::unique_ptr<Kernel> makeIndexKernel(const Step& step, const IntOperand& indices, Dims bounds,
-                                        Run run) {
-  return std::make_unique<IndexKernel<Run>>(std::move(run), indices, step.inputs[1].desc.dims,
-                                            std::move(bounds));
+std::unique_ptr<Kernel> makeIndexKernel(const Instruction& instruction, const IntOperand& indices,
+                                        Dims bounds, Run run) {
+  return std::make_unique<IndexKernel<Run>>(std::move(run), indices,
+                                            instruction.inputs[1].desc.dims, std::move(bounds));
 }
 
 }  // namespace graphrun::devices::cpu

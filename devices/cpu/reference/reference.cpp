@@ -23,20 +23,20 @@ const ReferenceEntry* findEntry(absl::string_view operation) {
   return nullptr;
 }
 
-absl::Status requireDense(const Step& step) {
-  for (const auto* list : {&step.inputs, &step.outputs}) {
+absl::Status requireDense(const Instruction& instruction) {
+  for (const auto* list : {&instruction.inputs, &instruction.outputs}) {
     for (const Argument& argument : *list) {
       if (!isDense(argument.desc)) {
-        return absl::UnimplementedError(
-            absl::StrCat(step.operation, ": reference kernels take dense tensors, an operand is ",
-                         layoutName(argument.desc)));
+        return absl::UnimplementedError(absl::StrCat(
+            instruction.operation, ": reference kernels take dense tensors, an operand is ",
+            layoutName(argument.desc)));
       }
       GR_RETURN_IF_ERROR(runtime::checkedByteSize(argument.desc.type, argument.desc.dims).status());
     }
   }
-  if (!step.postOps.empty()) {
+  if (!instruction.postOps.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat(step.operation, ": reference kernels take no post-ops"));
+        absl::StrCat(instruction.operation, ": reference kernels take no post-ops"));
   }
   return absl::OkStatus();
 }
@@ -84,18 +84,18 @@ bool isQuantizedProduct(absl::Span<const ElementType> inputs, ElementType sum) {
          sum == ElementType::kI32 && allAre(inputs.subspan(2), sum);
 }
 
-KernelOr makeReference(const Step& step) {
-  const ReferenceEntry* entry = findEntry(step.operation);
+KernelOr makeReference(const Instruction& instruction) {
+  const ReferenceEntry* entry = findEntry(instruction.operation);
   if (entry == nullptr) {
     return absl::UnimplementedError(
-        absl::StrCat("there is no reference kernel for ", step.operation));
+        absl::StrCat("there is no reference kernel for ", instruction.operation));
   }
-  GR_RETURN_IF_ERROR(requireDense(step));
-  GR_RETURN_IF_ERROR(checkArity(*entry, step.inputs.size(), step.outputs.size()));
-  if (!allowsTypes(entry->types, typesOf(step.inputs), typesOf(step.outputs))) {
-    return invalidStep(step, "is not defined on these element types");
+  GR_RETURN_IF_ERROR(requireDense(instruction));
+  GR_RETURN_IF_ERROR(checkArity(*entry, instruction.inputs.size(), instruction.outputs.size()));
+  if (!allowsTypes(entry->types, typesOf(instruction.inputs), typesOf(instruction.outputs))) {
+    return invalidInstruction(instruction, "is not defined on these element types");
   }
-  return entry->create(step);
+  return entry->create(instruction);
 }
 
 }  // namespace
@@ -173,13 +173,13 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
   return false;
 }
 
-absl::StatusOr<LayoutChoice> chooseReference(const Step& step) {
-  GR_RETURN_IF_ERROR(makeReference(step).status());
+absl::StatusOr<LayoutChoice> chooseReference(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(makeReference(instruction).status());
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     choice.inputs.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
   }
-  for (const Argument& output : step.outputs) {
+  for (const Argument& output : instruction.outputs) {
     choice.outputs.push_back(TensorDesc{output.desc.type, output.desc.dims, {}, false});
   }
   choice.sources = choice.inputs;
@@ -187,14 +187,17 @@ absl::StatusOr<LayoutChoice> chooseReference(const Step& step) {
   return choice;
 }
 
-KernelOr createReference(const Step& step, KernelContext&) { return makeReference(step); }
+KernelOr createReference(const Instruction& instruction, KernelContext&) {
+  return makeReference(instruction);
+}
 
-absl::StatusOr<uint32_t> scratchBuffer(const Step& step, uint64_t bytes) {
-  uint64_t given = step.scratch ? step.scratch->desc.spec().byteSize() : 0;
-  if (!step.scratch || given < bytes) {
-    return invalidStep(step, absl::StrCat("needs ", bytes, " bytes of scratch, has ", given));
+absl::StatusOr<uint32_t> scratchBuffer(const Instruction& instruction, uint64_t bytes) {
+  uint64_t given = instruction.scratch ? instruction.scratch->desc.spec().byteSize() : 0;
+  if (!instruction.scratch || given < bytes) {
+    return invalidInstruction(instruction,
+                              absl::StrCat("needs ", bytes, " bytes of scratch, has ", given));
   }
-  return step.scratch->buffer;
+  return instruction.scratch->buffer;
 }
 
 int64_t countOf(absl::Span<const int64_t> dims) {
@@ -205,10 +208,11 @@ int64_t countOf(absl::Span<const int64_t> dims) {
   return count;
 }
 
-absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank) {
+absl::StatusOr<int64_t> normalizeAxis(const Instruction& instruction, int64_t axis, size_t rank) {
   auto r = static_cast<int64_t>(rank);
   if (axis < -r || axis >= r) {
-    return invalidStep(step, absl::StrCat("axis ", axis, " is out of range for rank ", rank));
+    return invalidInstruction(instruction,
+                              absl::StrCat("axis ", axis, " is out of range for rank ", rank));
   }
   return axis < 0 ? axis + r : axis;
 }
@@ -237,12 +241,12 @@ void mergeDims(Dims& dims, std::vector<Dims>& strides) {
   }
 }
 
-absl::StatusOr<Broadcast> Broadcast::make(const Step& step, const Dims& result,
+absl::StatusOr<Broadcast> Broadcast::make(const Instruction& instruction, const Dims& result,
                                           absl::Span<const Dims> operands) {
   Broadcast b;
   b.outer_ = result;
   for (const Dims& operand : operands) {
-    GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, operand, result));
+    GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(instruction, operand, result));
     b.strides_.push_back(std::move(strides));
   }
   bool empty = std::find(result.begin(), result.end(), 0) != result.end();
@@ -272,9 +276,10 @@ absl::Status MessageKernel::errorMessage(int code) const {
   return absl::InvalidArgumentError(messages_[static_cast<size_t>(code) - 1]);
 }
 
-absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc) {
+absl::StatusOr<ReadInt> intReader(const Instruction& instruction, const TensorDesc& desc) {
   if (!isInteger(desc.type)) {
-    return invalidStep(step, "an operand that holds positions is not of an integer type");
+    return invalidInstruction(instruction,
+                              "an operand that holds positions is not of an integer type");
   }
   return dispatchElement(desc.type, []<typename T>() -> ReadInt {
     return [](const void* data, int64_t i) {

@@ -6,8 +6,9 @@
 
 namespace graphrun::devices::cpu {
 
-absl::StatusOr<LayoutChoice> chooseReference(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Step& step, KernelContext& context);
+absl::StatusOr<LayoutChoice> chooseReference(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Instruction& instruction,
+                                                        KernelContext& context);
 
 /// A TypeRule says which element types an operation takes: of those that are computed in, but where
 /// elements are only moved or converted (kSame, kSelect, kConvert, kMove, kPad, kShape, kFill) of
@@ -50,7 +51,8 @@ bool supportsOperation(absl::string_view operation, absl::Span<const runtime::El
 
 /// Makes the kernel of one operation; checks shapes and attributes. Arity and types are checked
 /// before: there is a first operand and a first result, and their types are as the rule says.
-using ReferenceFactory = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const Step& step);
+using ReferenceFactory =
+    absl::StatusOr<std::unique_ptr<Kernel>> (*)(const Instruction& instruction);
 
 struct ReferenceEntry {
   absl::string_view operation;

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "devices/cpu/reference/reference_support.h"
-#include "devices/executable/attention_step.h"
+#include "devices/executable/attention_instruction.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -14,10 +14,10 @@ struct RecurrencePlan {
   Dims gate, rate;  ///< strides over N, G, T (and K)
 };
 
-absl::StatusOr<RecurrencePlan> planRecurrence(const Step& step) {
-  auto dims = [&](size_t i) { return step.inputs[i].desc.dims; };
+absl::StatusOr<RecurrencePlan> planRecurrence(const Instruction& instruction) {
+  auto dims = [&](size_t i) { return instruction.inputs[i].desc.dims; };
   if (dims(0).size() != 4 || dims(1).size() != 4 || dims(2).size() != 4) {
-    return invalidStep(step, "query, key and value must be of rank 4");
+    return invalidInstruction(instruction, "query, key and value must be of rank 4");
   }
   RecurrencePlan p;
   p.batch = dims(0)[0];
@@ -31,12 +31,13 @@ absl::StatusOr<RecurrencePlan> planRecurrence(const Step& step) {
   Dims state = {p.batch, p.groups, p.width, p.valueWidth};
   Dims output = {p.batch, p.groups * p.heads, p.steps, p.valueWidth};
   if (p.heads < 1 || dims(0)[1] != p.groups * p.heads || dims(1) != key || dims(2) != value ||
-      dims(3) != state || step.outputs[0].desc.dims != output ||
-      step.outputs[1].desc.dims != state) {
-    return invalidStep(step, "the shapes of the operands and the results do not fit");
+      dims(3) != state || instruction.outputs[0].desc.dims != output ||
+      instruction.outputs[1].desc.dims != state) {
+    return invalidInstruction(instruction, "the shapes of the operands and the results do not fit");
   }
-  GR_ASSIGN_OR_RETURN(p.gate, broadcastStrides(step, dims(4), key));
-  GR_ASSIGN_OR_RETURN(p.rate, broadcastStrides(step, dims(5), {p.batch, p.groups, p.steps, 1}));
+  GR_ASSIGN_OR_RETURN(p.gate, broadcastStrides(instruction, dims(4), key));
+  GR_ASSIGN_OR_RETURN(p.rate,
+                      broadcastStrides(instruction, dims(5), {p.batch, p.groups, p.steps, 1}));
   return p;
 }
 
@@ -106,16 +107,16 @@ Head<T> headAt(const RecurrencePlan& p, const std::array<const void*, 6>& in, vo
   return head;
 }
 
-KernelOr createLinearAttention(const Step& step) {
-  GR_ASSIGN_OR_RETURN(RecurrencePlan plan, planRecurrence(step));
-  GR_ASSIGN_OR_RETURN(bool delta, attributeOr(step, "delta", false));
+KernelOr createLinearAttention(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(RecurrencePlan plan, planRecurrence(instruction));
+  GR_ASSIGN_OR_RETURN(bool delta, attributeOr(instruction, "delta", false));
   std::array<uint32_t, 6> in;
   for (size_t i = 0; i < in.size(); ++i) {
-    in[i] = step.inputs[i].buffer;
+    in[i] = instruction.inputs[i].buffer;
   }
-  uint32_t out = step.outputs[0].buffer;
-  uint32_t state = step.outputs[1].buffer;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t out = instruction.outputs[0].buffer;
+  uint32_t state = instruction.outputs[1].buffer;
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
       std::array<const void*, 6> operands;
       for (size_t i = 0; i < in.size(); ++i) {
@@ -180,17 +181,17 @@ void attendRow(const Attention& p, const QueryRow<T>& r, int64_t seen) {
   }
 }
 
-KernelOr createAttentionReference(const Step& step) {
-  if (step.attributes.contains("views")) {
+KernelOr createAttentionReference(const Instruction& instruction) {
+  if (instruction.attributes.contains("views")) {
     return absl::UnimplementedError("gr.attention: the reference reads no views");
   }
-  GR_ASSIGN_OR_RETURN(Attention p, attentionOf(step));
+  GR_ASSIGN_OR_RETURN(Attention p, attentionOf(instruction));
   std::array<uint32_t, 4> in = {};
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    in[i] = step.inputs[i].buffer;
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+    in[i] = instruction.inputs[i].buffer;
   }
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       auto at = [&](size_t i, int64_t offset) {
         return static_cast<const T*>(buffers[in[i]]) + offset;

@@ -63,14 +63,14 @@ struct BlockPlaces {
   }
 };
 
-absl::StatusOr<BlockPlaces> blockPlaces(const Step& step) {
+absl::StatusOr<BlockPlaces> blockPlaces(const Instruction& instruction) {
   constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay within 64 bits
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims strides, attribute<Dims>(step, "strides"));
-  GR_ASSIGN_OR_RETURN(Dims dilations, attribute<Dims>(step, "dilations"));
-  GR_ASSIGN_OR_RETURN(Dims pads, attribute<Dims>(step, "pads"));
-  GR_ASSIGN_OR_RETURN(IntOperand block, IntOperand::make(step, 2));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims strides, attribute<Dims>(instruction, "strides"));
+  GR_ASSIGN_OR_RETURN(Dims dilations, attribute<Dims>(instruction, "dilations"));
+  GR_ASSIGN_OR_RETURN(Dims pads, attribute<Dims>(instruction, "pads"));
+  GR_ASSIGN_OR_RETURN(IntOperand block, IntOperand::make(instruction, 2));
   size_t rank = strides.size();
   auto tooSmall = [](int64_t v) { return v < 1 || v > kLimit; };
   auto tooFar = [](int64_t v) { return v < -kLimit || v > kLimit; };
@@ -83,7 +83,8 @@ absl::StatusOr<BlockPlaces> blockPlaces(const Step& step) {
               std::none_of(in.begin(), in.end(), tooFar) &&
               std::none_of(out.begin(), out.end(), tooFar);
   if (!fits) {
-    return invalidStep(step, "the shapes of input, image, block and attributes do not fit");
+    return invalidInstruction(instruction,
+                              "the shapes of input, image, block and attributes do not fit");
   }
   return BlockPlaces{Dims(out.begin() + 2, out.end()),
                      std::move(strides),
@@ -94,14 +95,14 @@ absl::StatusOr<BlockPlaces> blockPlaces(const Step& step) {
                      block};
 }
 
-KernelOr createCol2Im(const Step& step) {
-  GR_ASSIGN_OR_RETURN(BlockPlaces b, blockPlaces(step));
-  const Dims& out = step.outputs[0].desc.dims;
+KernelOr createCol2Im(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(BlockPlaces b, blockPlaces(instruction));
+  const Dims& out = instruction.outputs[0].desc.dims;
   int64_t planes = out[0] * out[1];
   int64_t plane = countOf(b.image);
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, b = std::move(b)](void* const* buffers) {
           std::array<BlockPlaces::Side, kMostSpatial> sides{};

@@ -96,16 +96,16 @@ struct Selection {
 };
 
 template <typename T>
-KernelOr makeSuppression(const Step& step, bool centre, IntOperand most) {
-  const Dims& scores = step.inputs[1].desc.dims;
+KernelOr makeSuppression(const Instruction& instruction, bool centre, IntOperand most) {
+  const Dims& scores = instruction.inputs[1].desc.dims;
   std::vector<uint32_t> in;
-  in.reserve(step.inputs.size());
-  for (const Argument& input : step.inputs) {
+  in.reserve(instruction.inputs.size());
+  for (const Argument& input : instruction.inputs) {
     in.push_back(input.buffer);
   }
-  uint32_t selected = step.outputs[0].buffer;
-  uint32_t found = step.outputs[1].buffer;
-  int64_t rows = step.outputs[0].desc.dims[0];
+  uint32_t selected = instruction.outputs[0].buffer;
+  uint32_t found = instruction.outputs[1].buffer;
+  int64_t rows = instruction.outputs[0].desc.dims[0];
   return makeKernel(
       [=, order = Dims(static_cast<size_t>(scores[2]))](void* const* buffers) mutable {
         auto* to = static_cast<int64_t*>(buffers[selected]);
@@ -132,26 +132,29 @@ KernelOr makeSuppression(const Step& step, bool centre, IntOperand most) {
       kMessages);
 }
 
-KernelOr createSuppression(const Step& step) {
-  const Dims& boxes = step.inputs[0].desc.dims;
-  const Dims& scores = step.inputs[1].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(bool centre, attributeOr(step, "center_point_box", false));
-  GR_ASSIGN_OR_RETURN(IntOperand most, IntOperand::make(step, 2));
-  ElementType type = step.inputs[0].desc.type;
+KernelOr createSuppression(const Instruction& instruction) {
+  const Dims& boxes = instruction.inputs[0].desc.dims;
+  const Dims& scores = instruction.inputs[1].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(bool centre, attributeOr(instruction, "center_point_box", false));
+  GR_ASSIGN_OR_RETURN(IntOperand most, IntOperand::make(instruction, 2));
+  ElementType type = instruction.inputs[0].desc.type;
   bool fits = scores.size() == 3 && boxes == Dims{scores[0], scores[2], 4} && out.size() == 2 &&
-              out[1] == 3 && countOf(step.outputs[1].desc.dims) == 1 && runtime::isFloat(type);
+              out[1] == 3 && countOf(instruction.outputs[1].desc.dims) == 1 &&
+              runtime::isFloat(type);
   for (size_t i : {1, 3, 4}) {
-    fits = fits && step.inputs[i].desc.type == type;
+    fits = fits && instruction.inputs[i].desc.type == type;
   }
   for (size_t i : {2, 3, 4}) {
-    fits = fits && countOf(step.inputs[i].desc.dims) == 1;
+    fits = fits && countOf(instruction.inputs[i].desc.dims) == 1;
   }
   if (!fits) {
-    return invalidStep(step, "the types and shapes of operands and results do not fit");
+    return invalidInstruction(instruction,
+                              "the types and shapes of operands and results do not fit");
   }
-  return dispatchFloat(
-      type, [&]<typename T>() -> KernelOr { return makeSuppression<T>(step, centre, most); });
+  return dispatchFloat(type, [&]<typename T>() -> KernelOr {
+    return makeSuppression<T>(instruction, centre, most);
+  });
 }
 
 constexpr ReferenceEntry kEntries[] = {

@@ -13,28 +13,28 @@ using runtime::ReducedConversion;
 
 /// `convertRange(in, out, begin, end)` over the elements of one tensor, here and in other threads.
 template <typename Range>
-KernelOr makeElementwise(const Step& step, Range convertRange) {
-  if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step, "operand and result have different shapes");
+KernelOr makeElementwise(const Instruction& instruction, Range convertRange) {
+  if (instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "operand and result have different shapes");
   }
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  return makeKernel(
-      [=, in = step.inputs[0].buffer, out = step.outputs[0].buffer](void* const* buffers) {
-        parallelRanges(count, [&](int64_t begin, int64_t end) {
-          convertRange(buffers[in], buffers[out], begin, end);
-        });
-        return 0;
-      });
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  return makeKernel([=, in = instruction.inputs[0].buffer,
+                     out = instruction.outputs[0].buffer](void* const* buffers) {
+    parallelRanges(count, [&](int64_t begin, int64_t end) {
+      convertRange(buffers[in], buffers[out], begin, end);
+    });
+    return 0;
+  });
 }
 
-absl::StatusOr<ReducedConversion> conversionOf(const Step& step) {
+absl::StatusOr<ReducedConversion> conversionOf(const Instruction& instruction) {
   ReducedConversion conversion;
-  GR_ASSIGN_OR_RETURN(conversion.saturate, attributeOr(step, "saturate", true));
-  GR_ASSIGN_OR_RETURN(std::string mode, attributeOr<std::string>(step, "round_mode", "up"));
+  GR_ASSIGN_OR_RETURN(conversion.saturate, attributeOr(instruction, "saturate", true));
+  GR_ASSIGN_OR_RETURN(std::string mode, attributeOr<std::string>(instruction, "round_mode", "up"));
   std::optional<runtime::PowerRounding> rounding = runtime::parsePowerRounding(mode);
   if (!rounding) {
-    return invalidStep(step,
-                       absl::StrCat("round_mode is \"", mode, "\", expected up, down or nearest"));
+    return invalidInstruction(
+        instruction, absl::StrCat("round_mode is \"", mode, "\", expected up, down or nearest"));
   }
   conversion.rounding = *rounding;
   return conversion;
@@ -62,8 +62,8 @@ std::array<uint8_t, 256> tableBetween(ElementType from, ElementType to,
 }
 
 template <typename To>
-KernelOr makeTable(const Step& step, const std::array<To, 256>& table) {
-  return makeElementwise(step, [=](const void* in, void* out, int64_t begin, int64_t end) {
+KernelOr makeTable(const Instruction& instruction, const std::array<To, 256>& table) {
+  return makeElementwise(instruction, [=](const void* in, void* out, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       static_cast<To*>(out)[i] = table[static_cast<const uint8_t*>(in)[i]];
     }
@@ -82,10 +82,10 @@ uint8_t encode(ElementType to, From x, ReducedConversion conversion) {
   return runtime::encodeReduced(to, static_cast<double>(x), conversion);
 }
 
-KernelOr createToReduced(const Step& step, ReducedConversion conversion) {
-  ElementType to = step.outputs[0].desc.type;
-  return dispatchElement(step.inputs[0].desc.type, [&]<typename From>() {
-    return makeElementwise(step, [=](const void* in, void* out, int64_t begin, int64_t end) {
+KernelOr createToReduced(const Instruction& instruction, ReducedConversion conversion) {
+  ElementType to = instruction.outputs[0].desc.type;
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename From>() {
+    return makeElementwise(instruction, [=](const void* in, void* out, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         static_cast<uint8_t*>(out)[i] =
             encode(to, load(static_cast<const From*>(in)[i]), conversion);
@@ -102,33 +102,34 @@ void castRange(const void* in, void* out, int64_t begin, int64_t end) {
   }
 }
 
-KernelOr createCast(const Step& step) {
-  ElementType from = step.inputs[0].desc.type;
-  ElementType to = step.outputs[0].desc.type;
-  GR_ASSIGN_OR_RETURN(ReducedConversion conversion, conversionOf(step));
+KernelOr createCast(const Instruction& instruction) {
+  ElementType from = instruction.inputs[0].desc.type;
+  ElementType to = instruction.outputs[0].desc.type;
+  GR_ASSIGN_OR_RETURN(ReducedConversion conversion, conversionOf(instruction));
   if (runtime::isReduced(to)) {
-    return runtime::isReduced(from) ? makeTable(step, tableBetween(from, to, conversion))
-                                    : createToReduced(step, conversion);
+    return runtime::isReduced(from) ? makeTable(instruction, tableBetween(from, to, conversion))
+                                    : createToReduced(instruction, conversion);
   }
   if (runtime::isReduced(from)) {
-    return dispatchElement(to, [&]<typename To>() { return makeTable(step, tableFrom<To>(from)); });
+    return dispatchElement(
+        to, [&]<typename To>() { return makeTable(instruction, tableFrom<To>(from)); });
   }
   using Range = void (*)(const void*, void*, int64_t, int64_t);
   Range range = dispatchElement(from, [&]<typename From>() -> Range {
     return dispatchElement(to, []<typename To>() -> Range { return castRange<From, To>; });
   });
-  return makeElementwise(step, range);
+  return makeElementwise(instruction, range);
 }
 
-KernelOr createBitcast(const Step& step) {
-  const runtime::ElementTypeInfo& from = runtime::elementTypeInfo(step.inputs[0].desc.type);
-  const runtime::ElementTypeInfo& to = runtime::elementTypeInfo(step.outputs[0].desc.type);
+KernelOr createBitcast(const Instruction& instruction) {
+  const runtime::ElementTypeInfo& from = runtime::elementTypeInfo(instruction.inputs[0].desc.type);
+  const runtime::ElementTypeInfo& to = runtime::elementTypeInfo(instruction.outputs[0].desc.type);
   if (from.bits != to.bits) {
-    return invalidStep(step, "the element types are of different widths");
+    return invalidInstruction(instruction, "the element types are of different widths");
   }
   bool toBool = to.kind == runtime::NumberKind::kBool;
   return makeElementwise(
-      step, [=, size = from.size](const void* in, void* out, int64_t begin, int64_t end) {
+      instruction, [=, size = from.size](const void* in, void* out, int64_t begin, int64_t end) {
         const uint8_t* x = static_cast<const uint8_t*>(in) + begin * size;
         uint8_t* y = static_cast<uint8_t*>(out) + begin * size;
         int64_t bytes = (end - begin) * size;

@@ -5,17 +5,17 @@
 
 namespace graphrun::devices::cpu {
 
-KernelOr createDeformConv(const Step& step);
+KernelOr createDeformConv(const Instruction& instruction);
 
 namespace {
 
 /// Result channels that are summed up at once, so that a place is interpolated once for them.
 constexpr int64_t kBlock = 64;
 
-absl::Status checkShapes(const Step& step, const DeformConv& c) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& filter = step.inputs[1].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+absl::Status checkShapes(const Instruction& instruction, const DeformConv& c) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& filter = instruction.inputs[1].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   auto spread = [&](int64_t channels) {
     Dims dims = out;
     dims[1] = channels;
@@ -26,49 +26,51 @@ absl::Status checkShapes(const Step& step, const DeformConv& c) {
               c.outChannels % c.groups == 0 && c.inChannels % c.offsetGroups == 0 &&
               filter[0] == c.outChannels && filter[1] == c.inChannels / c.groups &&
               out[0] == in[0] &&
-              step.inputs[2].desc.dims == spread(elements * static_cast<int64_t>(c.rank));
-  for (size_t i = 3; fits && i < step.inputs.size(); ++i) {
-    const Dims& dims = step.inputs[i].desc.dims;
+              instruction.inputs[2].desc.dims == spread(elements * static_cast<int64_t>(c.rank));
+  for (size_t i = 3; fits && i < instruction.inputs.size(); ++i) {
+    const Dims& dims = instruction.inputs[i].desc.dims;
     fits = dims.size() == 1 ? dims[0] == c.outChannels : dims == spread(elements);
   }
   return fits ? absl::OkStatus()
-              : invalidStep(step, "the shapes of its operands and its result do not fit");
+              : invalidInstruction(instruction,
+                                   "the shapes of its operands and its result do not fit");
 }
 
 }  // namespace
 
-absl::StatusOr<DeformConv> deformConvOf(const Step& step) {
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> filter = step.inputs[1].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+absl::StatusOr<DeformConv> deformConvOf(const Instruction& instruction) {
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> filter = instruction.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
   if (in.size() < 3 || in.size() > kMostSpatial + 2 || filter.size() != in.size() ||
       out.size() != in.size()) {
-    return invalidStep(step, absl::StrCat("takes 1 to ", kMostSpatial, " spatial dims"));
+    return invalidInstruction(instruction,
+                              absl::StrCat("takes 1 to ", kMostSpatial, " spatial dims"));
   }
   DeformConv c;
   c.rank = in.size() - 2;
   c.in.assign(in.begin() + 2, in.end());
   c.out.assign(out.begin() + 2, out.end());
   c.kernel.assign(filter.begin() + 2, filter.end());
-  GR_ASSIGN_OR_RETURN(c.window, windowOf(step, c.in, c.kernel, c.out, false));
-  GR_ASSIGN_OR_RETURN(c.groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_ASSIGN_OR_RETURN(c.offsetGroups, attributeOr<int64_t>(step, "offset_groups", 1));
+  GR_ASSIGN_OR_RETURN(c.window, windowOf(instruction, c.in, c.kernel, c.out, false));
+  GR_ASSIGN_OR_RETURN(c.groups, attributeOr<int64_t>(instruction, "groups", 1));
+  GR_ASSIGN_OR_RETURN(c.offsetGroups, attributeOr<int64_t>(instruction, "offset_groups", 1));
   c.batch = in[0];
   c.inChannels = in[1];
   c.outChannels = out[1];
   c.inCount = countOf(c.in);
   c.outCount = countOf(c.out);
   c.kernelCount = countOf(c.kernel);
-  c.input = step.inputs[0].buffer;
-  c.filter = step.inputs[1].buffer;
-  c.offsets = step.inputs[2].buffer;
-  c.result = step.outputs[0].buffer;
-  for (size_t i = 3; i < step.inputs.size(); ++i) {
+  c.input = instruction.inputs[0].buffer;
+  c.filter = instruction.inputs[1].buffer;
+  c.offsets = instruction.inputs[2].buffer;
+  c.result = instruction.outputs[0].buffer;
+  for (size_t i = 3; i < instruction.inputs.size(); ++i) {
     // Only the bias is a vector.
-    auto& place = step.inputs[i].desc.dims.size() == 1 ? c.bias : c.mask;
-    place = step.inputs[i].buffer;
+    auto& place = instruction.inputs[i].desc.dims.size() == 1 ? c.bias : c.mask;
+    place = instruction.inputs[i].buffer;
   }
-  GR_RETURN_IF_ERROR(checkShapes(step, c));
+  GR_RETURN_IF_ERROR(checkShapes(instruction, c));
   return c;
 }
 
@@ -127,9 +129,9 @@ void deform(const DeformConv& c, void* const* buffers, int64_t image, int64_t o)
 
 }  // namespace
 
-KernelOr createDeformConv(const Step& step) {
-  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(step));
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createDeformConv(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(instruction));
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([c = std::move(conv)](void* const* buffers) {
       parallelFor(c.batch * c.outCount, c.inChannels * c.outChannels * c.kernelCount,
                   [&](int64_t i) { deform<T>(c, buffers, i / c.outCount, i % c.outCount); });

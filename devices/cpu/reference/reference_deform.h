@@ -57,8 +57,8 @@ struct Corners {
   }
 };
 
-/// Those of `step`, checked against each other.
-absl::StatusOr<DeformConv> deformConvOf(const Step& step);
+/// Those of `instruction`, checked against each other.
+absl::StatusOr<DeformConv> deformConvOf(const Instruction& instruction);
 
 /// Returns where filter element `k` reads for result position `o`, bent by the offsets of `group`.
 template <typename T>

@@ -136,13 +136,13 @@ void rowLoop(const RowFunction& function, const void* in, void* out, int64_t beg
 }
 
 /// `runs` over the elements of one tensor in ranges, here and in other threads.
-KernelOr makeUnary(const Step& step, UnaryLoop loop, Parameters parameters) {
-  if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step, "operand and result have different shapes");
+KernelOr makeUnary(const Instruction& instruction, UnaryLoop loop, Parameters parameters) {
+  if (instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "operand and result have different shapes");
   }
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  return makeKernel([loop, parameters, count, in = step.inputs[0].buffer,
-                     out = step.outputs[0].buffer](void* const* buffers) {
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  return makeKernel([loop, parameters, count, in = instruction.inputs[0].buffer,
+                     out = instruction.outputs[0].buffer](void* const* buffers) {
     parallelRanges(count, [&](int64_t begin, int64_t end) {
       loop(buffers[in], buffers[out], begin, end, parameters);
     });
@@ -178,12 +178,13 @@ bool binaryLoop(const void* x, int64_t xOffset, int64_t xStride, const void* y, 
 
 constexpr const char* kBinaryMessages[] = {"integer division by zero"};
 
-KernelOr makeBinary(const Step& step, BinaryLoop loop) {
-  const Dims operands[] = {step.inputs[0].desc.dims, step.inputs[1].desc.dims};
-  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, step.outputs[0].desc.dims, operands));
-  uint32_t x = step.inputs[0].buffer;
-  uint32_t y = step.inputs[1].buffer;
-  uint32_t out = step.outputs[0].buffer;
+KernelOr makeBinary(const Instruction& instruction, BinaryLoop loop) {
+  const Dims operands[] = {instruction.inputs[0].desc.dims, instruction.inputs[1].desc.dims};
+  GR_ASSIGN_OR_RETURN(Broadcast plan,
+                      Broadcast::make(instruction, instruction.outputs[0].desc.dims, operands));
+  uint32_t x = instruction.inputs[0].buffer;
+  uint32_t y = instruction.inputs[1].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
   int64_t sx = plan.innerStride(0);
   int64_t sy = plan.innerStride(1);
   int64_t inner = plan.inner();
@@ -223,28 +224,29 @@ KernelOr makeBinary(const Step& step, BinaryLoop loop) {
 }
 
 template <typename F>
-KernelOr unaryFloat(const Step& step, Parameters parameters) {
-  UnaryLoop loop = dispatchFloat(step.outputs[0].desc.type,
+KernelOr unaryFloat(const Instruction& instruction, Parameters parameters) {
+  UnaryLoop loop = dispatchFloat(instruction.outputs[0].desc.type,
                                  []<typename T>() -> UnaryLoop { return unaryLoop<F, T>; });
-  return makeUnary(step, loop, parameters);
+  return makeUnary(instruction, loop, parameters);
 }
 
 /// One of devices/functions; F is what it is for f64.
 template <typename F>
-KernelOr rowUnary(const Step& step, const RowFunction& function, Parameters parameters) {
-  ElementType type = step.outputs[0].desc.type;
+KernelOr rowUnary(const Instruction& instruction, const RowFunction& function,
+                  Parameters parameters) {
+  ElementType type = instruction.outputs[0].desc.type;
   if (type == ElementType::kF64) {
-    return makeUnary(step, unaryLoop<F, double>, parameters);
+    return makeUnary(instruction, unaryLoop<F, double>, parameters);
   }
-  if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step, "operand and result have different shapes");
+  if (instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "operand and result have different shapes");
   }
   auto loop = type == ElementType::kF16    ? rowLoop<Half>
               : type == ElementType::kBF16 ? rowLoop<BFloat16>
                                            : rowLoop<float>;
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  return makeKernel([loop, function, count, in = step.inputs[0].buffer,
-                     out = step.outputs[0].buffer](void* const* buffers) {
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  return makeKernel([loop, function, count, in = instruction.inputs[0].buffer,
+                     out = instruction.outputs[0].buffer](void* const* buffers) {
     parallelRanges(count, [&](int64_t begin, int64_t end) {
       loop(function, buffers[in], buffers[out], begin, end);
     });
@@ -254,48 +256,49 @@ KernelOr rowUnary(const Step& step, const RowFunction& function, Parameters para
 
 /// One that has a meaning for integers too.
 template <typename F>
-KernelOr unaryNumeric(const Step& step, Parameters parameters) {
-  UnaryLoop loop = dispatchElement(step.outputs[0].desc.type, []<typename T>() -> UnaryLoop {
+KernelOr unaryNumeric(const Instruction& instruction, Parameters parameters) {
+  UnaryLoop loop = dispatchElement(instruction.outputs[0].desc.type, []<typename T>() -> UnaryLoop {
     if constexpr (std::is_same_v<T, Boolean>) {
       return nullptr;  // refused by the type rule
     } else {
       return unaryLoop<F, T>;
     }
   });
-  return makeUnary(step, loop, parameters);
+  return makeUnary(instruction, loop, parameters);
 }
 
 /// Attributes `first` and `second`, with what they are by default; a missing name has no attribute.
-absl::StatusOr<Parameters> parameters(const Step& step, const char* first, double firstDefault,
-                                      const char* second = nullptr, double secondDefault = 0) {
+absl::StatusOr<Parameters> parameters(const Instruction& instruction, const char* first,
+                                      double firstDefault, const char* second = nullptr,
+                                      double secondDefault = 0) {
   Parameters p{firstDefault, secondDefault};
-  GR_ASSIGN_OR_RETURN(p.first, attributeOr(step, first, firstDefault));
+  GR_ASSIGN_OR_RETURN(p.first, attributeOr(instruction, first, firstDefault));
   if (second != nullptr) {
-    GR_ASSIGN_OR_RETURN(p.second, attributeOr(step, second, secondDefault));
+    GR_ASSIGN_OR_RETURN(p.second, attributeOr(instruction, second, secondDefault));
   }
   return p;
 }
 
 template <typename F>
-KernelOr plainFloat(const Step& step) {
-  return unaryFloat<F>(step, {});
+KernelOr plainFloat(const Instruction& instruction) {
+  return unaryFloat<F>(instruction, {});
 }
 /// The function that has the operation's name.
 template <typename F>
-KernelOr plainRow(const Step& step) {
+KernelOr plainRow(const Instruction& instruction) {
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<F>(step, *rowFunction(step.operation), {});
+  return rowUnary<F>(instruction, *rowFunction(instruction.operation), {});
 }
 /// The same with parameters.
 template <typename F>
-KernelOr rowWith(const Step& step, Parameters p) {
+KernelOr rowWith(const Instruction& instruction, Parameters p) {
   auto alpha = static_cast<float>(p.first), beta = static_cast<float>(p.second);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<F>(step, *rowFunction(step.operation, alpha, beta), p);
+  return rowUnary<F>(instruction, *rowFunction(instruction.operation, alpha, beta), p);
 }
 template <typename F>
-KernelOr plainNumeric(const Step& step) {
-  return unaryNumeric<Plain<F>>(step, {});
+KernelOr plainNumeric(const Instruction& instruction) {
+  return unaryNumeric<Plain<F>>(instruction, {});
 }
 /// Parameters of these names, with what they are by default.
 struct Named {
@@ -303,33 +306,34 @@ struct Named {
   double usual = 0;
 };
 template <typename F>
-KernelOr rowOf(const Step& step, Named first = {}, Named second = {}) {
+KernelOr rowOf(const Instruction& instruction, Named first = {}, Named second = {}) {
   if (first.name == nullptr) {
-    return plainRow<F>(step);
+    return plainRow<F>(instruction);
   }
   GR_ASSIGN_OR_RETURN(Parameters p,
-                      parameters(step, first.name, first.usual, second.name, second.usual));
-  return rowWith<F>(step, p);
+                      parameters(instruction, first.name, first.usual, second.name, second.usual));
+  return rowWith<F>(instruction, p);
 }
 
 template <typename F>
-KernelOr binaryNumeric(const Step& step) {
-  BinaryLoop loop = dispatchElement(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
-    if constexpr (std::is_same_v<T, Boolean>) {
-      return nullptr;  // refused by the type rule
-    } else {
-      return binaryLoop<F, T, T>;
-    }
-  });
-  return makeBinary(step, loop);
+KernelOr binaryNumeric(const Instruction& instruction) {
+  BinaryLoop loop =
+      dispatchElement(instruction.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
+        if constexpr (std::is_same_v<T, Boolean>) {
+          return nullptr;  // refused by the type rule
+        } else {
+          return binaryLoop<F, T, T>;
+        }
+      });
+  return makeBinary(instruction, loop);
 }
 
 template <typename F>
-KernelOr compare(const Step& step) {
-  BinaryLoop loop = dispatchElement(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
-    return binaryLoop<F, T, Boolean>;
-  });
-  return makeBinary(step, loop);
+KernelOr compare(const Instruction& instruction) {
+  BinaryLoop loop =
+      dispatchElement(instruction.inputs[0].desc.type,
+                      []<typename T>() -> BinaryLoop { return binaryLoop<F, T, Boolean>; });
+  return makeBinary(instruction, loop);
 }
 
 /// Calls `f.template operator()<T>()` for integers and bool; the type rule refused the others.
@@ -345,54 +349,55 @@ Loop dispatchBits(ElementType type, const F& f) {
 }
 
 template <typename F>
-KernelOr bitwise(const Step& step) {
-  return makeBinary(
-      step, dispatchBits<BinaryLoop>(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
-        return binaryLoop<F, T, T>;
-      }));
+KernelOr bitwise(const Instruction& instruction) {
+  return makeBinary(instruction, dispatchBits<BinaryLoop>(instruction.inputs[0].desc.type,
+                                                          []<typename T>() -> BinaryLoop {
+                                                            return binaryLoop<F, T, T>;
+                                                          }));
 }
 
 template <typename F>
-KernelOr shift(const Step& step) {
+KernelOr shift(const Instruction& instruction) {
   BinaryLoop loop =
-      dispatchBits<BinaryLoop>(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
+      dispatchBits<BinaryLoop>(instruction.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
         if constexpr (std::is_same_v<T, Boolean>) {
           return nullptr;  // refused by the type rule
         } else {
           return binaryLoop<F, T, T>;
         }
       });
-  return makeBinary(step, loop);
+  return makeBinary(instruction, loop);
 }
 
-KernelOr createNot(const Step& step) {
-  UnaryLoop loop = dispatchBits<UnaryLoop>(step.inputs[0].desc.type, []<typename T>() -> UnaryLoop {
-    return unaryLoop<Plain<scalars::Not>, T>;
-  });
-  return makeUnary(step, loop, {});
+KernelOr createNot(const Instruction& instruction) {
+  UnaryLoop loop = dispatchBits<UnaryLoop>(
+      instruction.inputs[0].desc.type,
+      []<typename T>() -> UnaryLoop { return unaryLoop<Plain<scalars::Not>, T>; });
+  return makeUnary(instruction, loop, {});
 }
 
-KernelOr createMod(const Step& step) {
-  GR_ASSIGN_OR_RETURN(bool truncate, attributeOr(step, "truncate", false));
-  return truncate ? binaryNumeric<scalars::Mod<true>>(step)
-                  : binaryNumeric<scalars::Mod<false>>(step);
+KernelOr createMod(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(bool truncate, attributeOr(instruction, "truncate", false));
+  return truncate ? binaryNumeric<scalars::Mod<true>>(instruction)
+                  : binaryNumeric<scalars::Mod<false>>(instruction);
 }
 
-KernelOr createLeakyRelu(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.01));
-  return unaryFloat<LeakyRelu>(step, p);
+KernelOr createLeakyRelu(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Parameters p, parameters(instruction, "alpha", 0.01));
+  return unaryFloat<LeakyRelu>(instruction, p);
 }
-KernelOr createGelu(const Step& step) {
-  GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(step, "approximate", false));
+KernelOr createGelu(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(instruction, "approximate", false));
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<Gelu>(step, *rowFunction(approximate ? "gelu_tanh" : step.operation),
+  return rowUnary<Gelu>(instruction,
+                        *rowFunction(approximate ? "gelu_tanh" : instruction.operation),
                         {approximate ? 1.0 : 0.0, 0});
 }
-KernelOr createClip(const Step& step) {
+KernelOr createClip(const Instruction& instruction) {
   Parameters p;
-  GR_ASSIGN_OR_RETURN(p.first, attribute<double>(step, "low"));
-  GR_ASSIGN_OR_RETURN(p.second, attribute<double>(step, "high"));
-  return unaryNumeric<Clip>(step, p);
+  GR_ASSIGN_OR_RETURN(p.first, attribute<double>(instruction, "low"));
+  GR_ASSIGN_OR_RETURN(p.second, attribute<double>(instruction, "high"));
+  return unaryNumeric<Clip>(instruction, p);
 }
 
 // Selection.
@@ -405,15 +410,16 @@ void selectRow(const uint8_t* condition, int64_t sc, const T* x, int64_t sx, con
   }
 }
 
-KernelOr createWhere(const Step& step) {
-  const Dims operands[] = {step.inputs[0].desc.dims, step.inputs[1].desc.dims,
-                           step.inputs[2].desc.dims};
-  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, step.outputs[0].desc.dims, operands));
-  uint32_t c = step.inputs[0].buffer;
-  uint32_t x = step.inputs[1].buffer;
-  uint32_t y = step.inputs[2].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createWhere(const Instruction& instruction) {
+  const Dims operands[] = {instruction.inputs[0].desc.dims, instruction.inputs[1].desc.dims,
+                           instruction.inputs[2].desc.dims};
+  GR_ASSIGN_OR_RETURN(Broadcast plan,
+                      Broadcast::make(instruction, instruction.outputs[0].desc.dims, operands));
+  uint32_t c = instruction.inputs[0].buffer;
+  uint32_t x = instruction.inputs[1].buffer;
+  uint32_t y = instruction.inputs[2].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       parallelFor(plan.rows(), plan.inner(), [&](int64_t row) {
         selectRow(static_cast<const uint8_t*>(buffers[c]) + plan.offset(row, 0),
@@ -441,9 +447,10 @@ constexpr ReferenceEntry kEntries[] = {
   {"gr." #name, TypeRule::kFloat, plainFloat<Class>},
 #define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
   {"gr." #name, TypeRule::kFloat, plainRow<Class>},
-#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
-  {"gr." #name, TypeRule::kFloat,                                    \
-   [](const Step& step) { return rowOf<Class>(step __VA_OPT__(, ) __VA_ARGS__); }},
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...)   \
+  {"gr." #name, TypeRule::kFloat, [](const Instruction& instruction) { \
+     return rowOf<Class>(instruction __VA_OPT__(, ) __VA_ARGS__);      \
+   }},
 #define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
   {"gr." #name, TypeRule::kNumeric, binaryNumeric<scalars::Class>, 2},
 #define GR_COMPARISON(Class, name, builder, rule, onnx, since) \

@@ -48,20 +48,20 @@ struct ElementPlaces {
   IntOperand indices;
   bool narrow;  ///< of i32: read without a call too
 
-  static absl::StatusOr<ElementPlaces> make(const Step& step) {
-    const Dims& data = step.inputs[0].desc.dims;
-    const Dims& picks = step.inputs[1].desc.dims;
-    GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-    GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, data.size()));
-    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+  static absl::StatusOr<ElementPlaces> make(const Instruction& instruction) {
+    const Dims& data = instruction.inputs[0].desc.dims;
+    const Dims& picks = instruction.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+    GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, data.size()));
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(instruction, 1));
     if (picks.size() != data.size()) {
-      return invalidStep(step, "input and indices have different ranks");
+      return invalidInstruction(instruction, "input and indices have different ranks");
     }
     auto at = static_cast<size_t>(axis);
     for (size_t d = 0; d < data.size(); ++d) {
       if (d != at && picks[d] > data[d]) {
-        return invalidStep(step, absl::StrCat("dim ", d, " of indices is ", picks[d],
-                                              ", the input's is ", data[d]));
+        return invalidInstruction(instruction, absl::StrCat("dim ", d, " of indices is ", picks[d],
+                                                            ", the input's is ", data[d]));
       }
     }
     Dims strides = denseStrides(data);
@@ -76,7 +76,7 @@ struct ElementPlaces {
                          columnStride,
                          data[at],
                          indices,
-                         step.inputs[1].desc.type == ElementType::kI32};
+                         instruction.inputs[1].desc.type == ElementType::kI32};
   }
 
   int64_t rowCount() const { return countOf(rows); }
@@ -179,18 +179,19 @@ struct ElementPlaces {
   }
 };
 
-KernelOr createGatherElements(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
-  if (step.outputs[0].desc.dims != step.inputs[1].desc.dims) {
-    return invalidStep(step, "the result does not have the shape of indices");
+KernelOr createGatherElements(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(instruction));
+  if (instruction.outputs[0].desc.dims != instruction.inputs[1].desc.dims) {
+    return invalidInstruction(instruction, "the result does not have the shape of indices");
   }
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     const IntOperand indices = places.indices;
     Dims bounds = {places.dim};
     return makeIndexKernel(
-        step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
+        instruction, indices, std::move(bounds),
+        [=, places = std::move(places)](void* const* buffers) {
           constexpr int64_t kSome = 4096;  // indices that are worth a thread's turn
           std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
@@ -217,17 +218,17 @@ struct SlicePlaces {
   int64_t slice;     ///< elements
   IntOperand indices;
 
-  static absl::StatusOr<SlicePlaces> make(const Step& step, int64_t batchDims) {
-    const Dims& data = step.inputs[0].desc.dims;
-    const Dims& vectors = step.inputs[1].desc.dims;
-    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+  static absl::StatusOr<SlicePlaces> make(const Instruction& instruction, int64_t batchDims) {
+    const Dims& data = instruction.inputs[0].desc.dims;
+    const Dims& vectors = instruction.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(instruction, 1));
     auto rank = static_cast<int64_t>(data.size());
     bool fits = !vectors.empty() && batchDims >= 0 && batchDims <= rank &&
                 batchDims < static_cast<int64_t>(vectors.size()) &&
                 vectors.back() <= rank - batchDims &&
                 std::equal(data.begin(), data.begin() + batchDims, vectors.begin());
     if (!fits) {
-      return invalidStep(step, "the shapes of input and indices do not fit");
+      return invalidInstruction(instruction, "the shapes of input and indices do not fit");
     }
     auto first = data.begin() + batchDims;
     SlicePlaces places{Dims(first, first + vectors.back()), {}, 1, 1, 1, 1, indices};
@@ -264,30 +265,32 @@ struct SlicePlaces {
   }
 };
 
-KernelOr createGatherNd(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t batchDims, attributeOr<int64_t>(step, "batch_dims", 0));
-  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, batchDims));
-  if (places.count() * places.slice != countOf(step.outputs[0].desc.dims)) {
-    return invalidStep(step, "the shapes of input, indices and result do not fit");
+KernelOr createGatherNd(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(int64_t batchDims, attributeOr<int64_t>(instruction, "batch_dims", 0));
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(instruction, batchDims));
+  if (places.count() * places.slice != countOf(instruction.outputs[0].desc.dims)) {
+    return invalidInstruction(instruction, "the shapes of input, indices and result do not fit");
   }
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  size_t bytes = static_cast<size_t>(places.slice) * runtime::elementSize(step.inputs[0].desc.type);
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  size_t bytes =
+      static_cast<size_t>(places.slice) * runtime::elementSize(instruction.inputs[0].desc.type);
   const IntOperand indices = places.indices;
   Dims bounds = places.dims;
-  return makeIndexKernel(
-      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
-        if (!places.inRange(buffers)) {
-          return kWrongIndex;
-        }
-        const char* x = static_cast<const char*>(buffers[in]);
-        char* y = static_cast<char*>(buffers[out]);
-        parallelFor(places.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
-          std::memcpy(y + static_cast<size_t>(i) * bytes,
-                      x + static_cast<size_t>(places.at(buffers, i)) * bytes, bytes);
-        });
-        return 0;
-      });
+  return makeIndexKernel(instruction, indices, std::move(bounds),
+                         [=, places = std::move(places)](void* const* buffers) {
+                           if (!places.inRange(buffers)) {
+                             return kWrongIndex;
+                           }
+                           const char* x = static_cast<const char*>(buffers[in]);
+                           char* y = static_cast<char*>(buffers[out]);
+                           parallelFor(places.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
+                             std::memcpy(y + static_cast<size_t>(i) * bytes,
+                                         x + static_cast<size_t>(places.at(buffers, i)) * bytes,
+                                         bytes);
+                           });
+                           return 0;
+                         });
 }
 
 // How an update joins what is there.
@@ -334,10 +337,10 @@ struct Maximum {
   }
 };
 
-/// Calls `f.template operator()<Join>()` with the reduction that the step names.
+/// Calls `f.template operator()<Join>()` with the reduction that the instruction names.
 template <typename F>
-KernelOr dispatchReduction(const Step& step, const F& f) {
-  GR_ASSIGN_OR_RETURN(std::string name, attributeOr<std::string>(step, "reduction", "none"));
+KernelOr dispatchReduction(const Instruction& instruction, const F& f) {
+  GR_ASSIGN_OR_RETURN(std::string name, attributeOr<std::string>(instruction, "reduction", "none"));
   if (name == "none") {
     return f.template operator()<Replace>();
   }
@@ -353,8 +356,8 @@ KernelOr dispatchReduction(const Step& step, const F& f) {
   if (name == "max") {
     return f.template operator()<Maximum>();
   }
-  return invalidStep(
-      step, absl::StrCat("reduction is \"", name, "\", expected none, add, mul, min or max"));
+  return invalidInstruction(instruction, absl::StrCat("reduction is \"", name,
+                                                      "\", expected none, add, mul, min or max"));
 }
 
 void copyBytes(const void* from, void* to, int64_t bytes) {
@@ -371,86 +374,89 @@ void join(T& there, T update) {
   there = store<T>(Join::apply(load(there), load(update)));
 }
 
-absl::Status checkScatter(const Step& step, int64_t updates) {
-  if (step.outputs[0].desc.dims != step.inputs[0].desc.dims ||
-      countOf(step.inputs[2].desc.dims) != updates) {
-    return invalidStep(step, "the shapes of input, indices, updates and result do not fit");
+absl::Status checkScatter(const Instruction& instruction, int64_t updates) {
+  if (instruction.outputs[0].desc.dims != instruction.inputs[0].desc.dims ||
+      countOf(instruction.inputs[2].desc.dims) != updates) {
+    return invalidInstruction(instruction,
+                              "the shapes of input, indices, updates and result do not fit");
   }
   return absl::OkStatus();
 }
 
 template <typename Join, typename T>
-KernelOr makeScatterElements(const Step& step, ElementPlaces places) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t from = step.inputs[2].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+KernelOr makeScatterElements(const Instruction& instruction, ElementPlaces places) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t from = instruction.inputs[2].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(instruction.outputs[0].desc.spec().byteSize());
   const IntOperand indices = places.indices;
   Dims bounds = {places.dim};
-  return makeIndexKernel(
-      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
-        if (!places.inRange(buffers)) {
-          return kWrongIndex;
-        }
-        copyBytes(buffers[in], buffers[out], bytes);
-        const T* updates = static_cast<const T*>(buffers[from]);
-        T* y = static_cast<T*>(buffers[out]);
-        int64_t rows = places.columns == 0 ? 0 : places.rowCount();
-        for (int64_t row = 0; row < rows; ++row) {
-          int64_t base = places.base(row);
-          for (int64_t i = 0; i < places.columns; ++i) {
-            join<Join>(y[places.place(buffers, row, base, i)], updates[row * places.columns + i]);
-          }
-        }
-        return 0;
-      });
+  return makeIndexKernel(instruction, indices, std::move(bounds),
+                         [=, places = std::move(places)](void* const* buffers) {
+                           if (!places.inRange(buffers)) {
+                             return kWrongIndex;
+                           }
+                           copyBytes(buffers[in], buffers[out], bytes);
+                           const T* updates = static_cast<const T*>(buffers[from]);
+                           T* y = static_cast<T*>(buffers[out]);
+                           int64_t rows = places.columns == 0 ? 0 : places.rowCount();
+                           for (int64_t row = 0; row < rows; ++row) {
+                             int64_t base = places.base(row);
+                             for (int64_t i = 0; i < places.columns; ++i) {
+                               join<Join>(y[places.place(buffers, row, base, i)],
+                                          updates[row * places.columns + i]);
+                             }
+                           }
+                           return 0;
+                         });
 }
 
-KernelOr createScatterElements(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
-  GR_RETURN_IF_ERROR(checkScatter(step, places.indices.count));
-  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
-    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-      return makeScatterElements<Join, T>(step, places);
+KernelOr createScatterElements(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(instruction));
+  GR_RETURN_IF_ERROR(checkScatter(instruction, places.indices.count));
+  return dispatchReduction(instruction, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterElements<Join, T>(instruction, places);
     });
   });
 }
 
 template <typename Join, typename T>
-KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t from = step.inputs[2].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+KernelOr makeScatterNd(const Instruction& instruction, SlicePlaces places) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t from = instruction.inputs[2].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(instruction.outputs[0].desc.spec().byteSize());
   const IntOperand indices = places.indices;
   Dims bounds = places.dims;
-  return makeIndexKernel(
-      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
-        if (!places.inRange(buffers)) {
-          return kWrongIndex;
-        }
-        copyBytes(buffers[in], buffers[out], bytes);
-        const T* updates = static_cast<const T*>(buffers[from]);
-        for (int64_t i = 0; i < places.count(); ++i) {
-          T* y = static_cast<T*>(buffers[out]) + places.at(buffers, i) * places.slice;
-          if constexpr (std::is_same_v<Join, Replace>) {
-            std::copy_n(updates + i * places.slice, places.slice, y);
-            continue;
-          }
-          for (int64_t j = 0; j < places.slice; ++j) {
-            join<Join>(y[j], updates[i * places.slice + j]);
-          }
-        }
-        return 0;
-      });
+  return makeIndexKernel(instruction, indices, std::move(bounds),
+                         [=, places = std::move(places)](void* const* buffers) {
+                           if (!places.inRange(buffers)) {
+                             return kWrongIndex;
+                           }
+                           copyBytes(buffers[in], buffers[out], bytes);
+                           const T* updates = static_cast<const T*>(buffers[from]);
+                           for (int64_t i = 0; i < places.count(); ++i) {
+                             T* y = static_cast<T*>(buffers[out]) +
+                                    places.at(buffers, i) * places.slice;
+                             if constexpr (std::is_same_v<Join, Replace>) {
+                               std::copy_n(updates + i * places.slice, places.slice, y);
+                               continue;
+                             }
+                             for (int64_t j = 0; j < places.slice; ++j) {
+                               join<Join>(y[j], updates[i * places.slice + j]);
+                             }
+                           }
+                           return 0;
+                         });
 }
 
-KernelOr createScatterNd(const Step& step) {
-  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, 0));
-  GR_RETURN_IF_ERROR(checkScatter(step, places.count() * places.slice));
-  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
-    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-      return makeScatterNd<Join, T>(step, places);
+KernelOr createScatterNd(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(instruction, 0));
+  GR_RETURN_IF_ERROR(checkScatter(instruction, places.count() * places.slice));
+  return dispatchReduction(instruction, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterNd<Join, T>(instruction, places);
     });
   });
 }

@@ -87,12 +87,12 @@ class BuiltFrom {
 constexpr const char* kLookupMessages[] = {"an element is none of the categories"};
 
 template <typename T>
-KernelOr makeLookup(const Step& step, bool required) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t keys = step.inputs[1].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  int64_t count = countOf(step.inputs[0].desc.dims);
-  int64_t keyCount = countOf(step.inputs[1].desc.dims);
+KernelOr makeLookup(const Instruction& instruction, bool required) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t keys = instruction.inputs[1].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  int64_t count = countOf(instruction.inputs[0].desc.dims);
+  int64_t keyCount = countOf(instruction.inputs[1].desc.dims);
   return makeKernel(
       [=, table = FixedTable(keyCount),
        built = BuiltFrom<T>(keyCount)](void* const* buffers) mutable {
@@ -117,17 +117,18 @@ KernelOr makeLookup(const Step& step, bool required) {
       kLookupMessages);
 }
 
-KernelOr createLookup(const Step& step) {
-  GR_ASSIGN_OR_RETURN(bool required, attributeOr<bool>(step, "required", false));
-  if (step.inputs[0].desc.type != step.inputs[1].desc.type ||
-      step.inputs[1].desc.dims.size() != 1 ||
-      step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step,
-                       "keys are no vector of the input's type, or the result is no place "
-                       "for each element");
+KernelOr createLookup(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(bool required, attributeOr<bool>(instruction, "required", false));
+  if (instruction.inputs[0].desc.type != instruction.inputs[1].desc.type ||
+      instruction.inputs[1].desc.dims.size() != 1 ||
+      instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction,
+                              "keys are no vector of the input's type, or the result is no place "
+                              "for each element");
   }
-  return dispatchElement(step.inputs[0].desc.type,
-                         [&]<typename T>() -> KernelOr { return makeLookup<T>(step, required); });
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeLookup<T>(instruction, required);
+  });
 }
 
 /// The n-grams of a pool as a tree: an n-gram is a path from the root.
@@ -210,47 +211,48 @@ void countRow(const NgramTree& tree, const int64_t* row, int64_t columns, int64_
   }
 }
 
-absl::Status checkPool(const Step& step, const std::vector<int64_t>& starts,
+absl::Status checkPool(const Instruction& instruction, const std::vector<int64_t>& starts,
                        const std::vector<int64_t>& places, int64_t poolSize, int64_t size) {
   int64_t before = 0;
   for (int64_t start : starts) {
     if (start < before || start > poolSize) {
-      return invalidStep(step,
-                         "the n-grams of a length start outside of the pool, or do not ascend");
+      return invalidInstruction(
+          instruction, "the n-grams of a length start outside of the pool, or do not ascend");
     }
     before = start;
   }
   bool inside = std::all_of(places.begin(), places.end(),
                             [&](int64_t place) { return place >= 0 && place < size; });
   return inside ? absl::OkStatus()
-                : invalidStep(step, "an n-gram is counted outside of the result");
+                : invalidInstruction(instruction, "an n-gram is counted outside of the result");
 }
 
-KernelOr createNgramCount(const Step& step) {
-  GR_ASSIGN_OR_RETURN(auto starts, attribute<std::vector<int64_t>>(step, "starts"));
-  GR_ASSIGN_OR_RETURN(auto places, attribute<std::vector<int64_t>>(step, "places"));
-  GR_ASSIGN_OR_RETURN(int64_t shortest, attribute<int64_t>(step, "shortest"));
-  GR_ASSIGN_OR_RETURN(int64_t longest, attribute<int64_t>(step, "longest"));
-  GR_ASSIGN_OR_RETURN(int64_t skips, attribute<int64_t>(step, "skips"));
-  const Dims& dims = step.inputs[0].desc.dims;
-  const Dims& result = step.outputs[0].desc.dims;
-  bool fits = step.inputs[0].desc.type == ElementType::kI64 &&
-              step.inputs[1].desc.type == ElementType::kI64 &&
-              step.outputs[0].desc.type == ElementType::kF32 && !dims.empty() && dims.size() <= 2 &&
-              result.size() == dims.size() && (dims.size() == 1 || result[0] == dims[0]) &&
-              step.inputs[1].desc.dims.size() == 1;
+KernelOr createNgramCount(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(auto starts, attribute<std::vector<int64_t>>(instruction, "starts"));
+  GR_ASSIGN_OR_RETURN(auto places, attribute<std::vector<int64_t>>(instruction, "places"));
+  GR_ASSIGN_OR_RETURN(int64_t shortest, attribute<int64_t>(instruction, "shortest"));
+  GR_ASSIGN_OR_RETURN(int64_t longest, attribute<int64_t>(instruction, "longest"));
+  GR_ASSIGN_OR_RETURN(int64_t skips, attribute<int64_t>(instruction, "skips"));
+  const Dims& dims = instruction.inputs[0].desc.dims;
+  const Dims& result = instruction.outputs[0].desc.dims;
+  bool fits = instruction.inputs[0].desc.type == ElementType::kI64 &&
+              instruction.inputs[1].desc.type == ElementType::kI64 &&
+              instruction.outputs[0].desc.type == ElementType::kF32 && !dims.empty() &&
+              dims.size() <= 2 && result.size() == dims.size() &&
+              (dims.size() == 1 || result[0] == dims[0]) &&
+              instruction.inputs[1].desc.dims.size() == 1;
   if (!fits || shortest < 1 || longest < shortest || skips < 0) {
-    return invalidStep(step, "has operands or lengths that do not fit each other");
+    return invalidInstruction(instruction, "has operands or lengths that do not fit each other");
   }
-  int64_t poolSize = step.inputs[1].desc.dims[0];
+  int64_t poolSize = instruction.inputs[1].desc.dims[0];
   int64_t size = result.back();
-  GR_RETURN_IF_ERROR(checkPool(step, starts, places, poolSize, size));
+  GR_RETURN_IF_ERROR(checkPool(instruction, starts, places, poolSize, size));
   int64_t columns = dims.back();
   int64_t rows = dims.size() == 2 ? dims[0] : 1;
   skips = std::min(skips, std::max<int64_t>(columns, 1));
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t pool = step.inputs[1].buffer;
-  uint32_t out = step.outputs[0].buffer;
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t pool = instruction.inputs[1].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
   return makeKernel([=, tree = NgramTree(poolSize, starts, places, shortest, longest),
                      built = BuiltFrom<int64_t>(poolSize)](void* const* buffers) mutable {
     const auto* elements = static_cast<const int64_t*>(buffers[pool]);

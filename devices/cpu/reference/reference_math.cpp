@@ -24,10 +24,10 @@ struct ReducePlan {
   }
 };
 
-absl::StatusOr<ReducePlan> planReduce(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(step, "axes"));
-  GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(step, "keepdims", true));
+absl::StatusOr<ReducePlan> planReduce(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(instruction, "axes"));
+  GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(instruction, "keepdims", true));
   Dims strides = denseStrides(in);
   Dims expected;
   ReducePlan plan;
@@ -41,8 +41,8 @@ absl::StatusOr<ReducePlan> planReduce(const Step& step) {
       expected.push_back(reduces ? 1 : in[d]);
     }
   }
-  if (found != axes.size() || expected != step.outputs[0].desc.dims) {
-    return invalidStep(step, "axes and shapes do not fit");
+  if (found != axes.size() || expected != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "axes and shapes do not fit");
   }
   std::vector<Dims> kept = {plan.keptStrides};
   std::vector<Dims> reduced = {plan.reducedStrides};
@@ -87,12 +87,12 @@ struct Reduction {
 };
 
 template <typename F>
-KernelOr makeReduce(const Step& step, ReducePlan plan) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  int64_t count = countOf(step.outputs[0].desc.dims);
+KernelOr makeReduce(const Instruction& instruction, ReducePlan plan) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
   int64_t work = countOf(plan.reduced);
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
       parallelFor(count, work, [&](int64_t i) {
         const T* from =
@@ -107,20 +107,21 @@ KernelOr makeReduce(const Step& step, ReducePlan plan) {
 #define GR_DIVIDES_Keep false
 #define GR_DIVIDES_Divide true
 
-KernelOr createReduce(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ReducePlan plan, planReduce(step));
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+KernelOr createReduce(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(ReducePlan plan, planReduce(instruction));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
 #define GR_REDUCTION(Kind, name, rule, flops, nothing, onnx, axesInput, Combine, end) \
   if (kind == #name) {                                                                \
     return makeReduce<Reduction<functions::reductions::Combine, GR_DIVIDES_##end>>(   \
-        step, std::move(plan));                                                       \
+        instruction, std::move(plan));                                                \
   }
 #include "devices/functions/reductions.def"
 #define GR_REDUCTION(Kind, name, rule, flops, nothing, onnx, axesInput, Combine, end) " " #name
   constexpr absl::string_view kKinds =
 #include "devices/functions/reductions.def"
       ;
-  return invalidStep(step, absl::StrCat("kind is \"", kind, "\", expected one of", kKinds));
+  return invalidInstruction(instruction,
+                            absl::StrCat("kind is \"", kind, "\", expected one of", kKinds));
 }
 
 /// A batch of products: dims M x K x N, strides of both operands, offsets of each batch's matrices.
@@ -152,8 +153,9 @@ MatrixView viewOf(Dims dims, bool transpose, bool left) {
 }
 
 /// Offset of each batch's matrix of `size` elements, of `view` broadcast to `batch`.
-absl::StatusOr<Dims> batchOffsets(const Step& step, const MatrixView& view, const Dims& batch) {
-  GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, view.batch, batch));
+absl::StatusOr<Dims> batchOffsets(const Instruction& instruction, const MatrixView& view,
+                                  const Dims& batch) {
+  GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(instruction, view.batch, batch));
   Dims offsets(static_cast<size_t>(countOf(batch)));
   for (size_t b = 0; b < offsets.size(); ++b) {
     offsets[b] =
@@ -162,14 +164,14 @@ absl::StatusOr<Dims> batchOffsets(const Step& step, const MatrixView& view, cons
   return offsets;
 }
 
-absl::StatusOr<ProductPlan> planProduct(const Step& step) {
-  const Dims& lhs = step.inputs[0].desc.dims;
-  const Dims& rhs = step.inputs[1].desc.dims;
+absl::StatusOr<ProductPlan> planProduct(const Instruction& instruction) {
+  const Dims& lhs = instruction.inputs[0].desc.dims;
+  const Dims& rhs = instruction.inputs[1].desc.dims;
   if (lhs.empty() || rhs.empty()) {
-    return invalidStep(step, "a scalar is no matrix");
+    return invalidInstruction(instruction, "a scalar is no matrix");
   }
-  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
-  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
+  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(instruction, "transpose_lhs", false));
+  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(instruction, "transpose_rhs", false));
   MatrixView a = viewOf(lhs, transposeLhs, true);
   MatrixView b = viewOf(rhs, transposeRhs, false);
   Dims batch(std::max(a.batch.size(), b.batch.size()), 1);
@@ -186,17 +188,17 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   if (rhs.size() > 1) {
     expected.push_back(b.columns);
   }
-  if (a.columns != b.rows || expected != step.outputs[0].desc.dims) {
-    return invalidStep(step, "the shapes of the operands and the result do not fit");
+  if (a.columns != b.rows || expected != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "the shapes of the operands and the result do not fit");
   }
   constexpr int64_t kMostBatches = 1 << 24;
   if (countOf(batch) > kMostBatches) {
-    return invalidStep(step, "more than 2^24 matrices");
+    return invalidInstruction(instruction, "more than 2^24 matrices");
   }
   ProductPlan plan{a.rows,      a.columns,      b.columns, a.rowStride, a.columnStride,
                    b.rowStride, b.columnStride, {},        {}};
-  GR_ASSIGN_OR_RETURN(plan.lhsOffsets, batchOffsets(step, a, batch));
-  GR_ASSIGN_OR_RETURN(plan.rhsOffsets, batchOffsets(step, b, batch));
+  GR_ASSIGN_OR_RETURN(plan.lhsOffsets, batchOffsets(instruction, a, batch));
+  GR_ASSIGN_OR_RETURN(plan.rhsOffsets, batchOffsets(instruction, b, batch));
   return plan;
 }
 
@@ -232,21 +234,21 @@ void multiplyRow(const ProductPlan& plan, const Lhs* row, const Rhs* columns, in
 }
 
 /// The optional third operand is a bias that broadcasts to the result (1-D, of the columns).
-absl::Status checkMatMulBias(const Step& step, int64_t columns) {
-  if (step.inputs.size() == 3 && step.inputs[2].desc.dims != Dims{columns}) {
-    return invalidStep(step, "the bias does not have one value a column");
+absl::Status checkMatMulBias(const Instruction& instruction, int64_t columns) {
+  if (instruction.inputs.size() == 3 && instruction.inputs[2].desc.dims != Dims{columns}) {
+    return invalidInstruction(instruction, "the bias does not have one value a column");
   }
   return absl::OkStatus();
 }
 
 /// Lhs and Rhs are the operands' elements, T those of the result and the bias.
 template <typename T, typename Lhs = T, typename Rhs = T>
-KernelOr makeMatMul(const Step& step, ProductPlan plan) {
-  bool hasBias = step.inputs.size() == 3;
-  uint32_t lhs = step.inputs[0].buffer;
-  uint32_t rhs = step.inputs[1].buffer;
-  uint32_t bias = hasBias ? step.inputs[2].buffer : 0;
-  uint32_t out = step.outputs[0].buffer;
+KernelOr makeMatMul(const Instruction& instruction, ProductPlan plan) {
+  bool hasBias = instruction.inputs.size() == 3;
+  uint32_t lhs = instruction.inputs[0].buffer;
+  uint32_t rhs = instruction.inputs[1].buffer;
+  uint32_t bias = hasBias ? instruction.inputs[2].buffer : 0;
+  uint32_t out = instruction.outputs[0].buffer;
   return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
     auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
     parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
@@ -271,14 +273,14 @@ KernelOr makeMatMul(const Step& step, ProductPlan plan) {
   });
 }
 
-KernelOr createMatMul(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
-  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
-  if (step.inputs[0].desc.type != step.outputs[0].desc.type) {
-    return makeMatMul<int32_t, uint8_t, int8_t>(step, std::move(plan));
+KernelOr createMatMul(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(instruction));
+  GR_RETURN_IF_ERROR(checkMatMulBias(instruction, plan.n));
+  if (instruction.inputs[0].desc.type != instruction.outputs[0].desc.type) {
+    return makeMatMul<int32_t, uint8_t, int8_t>(instruction, std::move(plan));
   }
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeMatMul<T>(step, std::move(plan));
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeMatMul<T>(instruction, std::move(plan));
   });
 }
 
@@ -308,18 +310,18 @@ double determinant(double* a, int64_t n) {
   return result;
 }
 
-KernelOr createDet(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
+KernelOr createDet(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
   size_t rank = in.size();
   if (rank < 2 || in[rank - 1] != in[rank - 2] ||
-      step.outputs[0].desc.dims != Dims(in.begin(), in.end() - 2)) {
-    return invalidStep(step, "the last two dims are not those of a square matrix");
+      instruction.outputs[0].desc.dims != Dims(in.begin(), in.end() - 2)) {
+    return invalidInstruction(instruction, "the last two dims are not those of a square matrix");
   }
   int64_t n = in.back();
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     auto size = static_cast<size_t>(n * n);
     return makeKernel([=, matrix = std::vector<double>(size)](void* const* buffers) mutable {
       for (int64_t i = 0; i < count; ++i) {

@@ -7,8 +7,8 @@
 
 namespace graphrun::devices::cpu {
 
-KernelOr createResize(const Step& step);      // reference_resize.cpp
-KernelOr createDeformConv(const Step& step);  // reference_deform.cpp
+KernelOr createResize(const Instruction& instruction);      // reference_resize.cpp
+KernelOr createDeformConv(const Instruction& instruction);  // reference_deform.cpp
 
 namespace {
 
@@ -23,19 +23,19 @@ struct Spatial {
   int64_t inCount = 1, outCount = 1, kernelCount = 1;
 };
 
-absl::Status checkSpatialRank(const Step& step) {
-  size_t rank = step.inputs[0].desc.dims.size();
-  if (rank < 3 || rank > kMostSpatial + 2 || step.outputs[0].desc.dims.size() != rank) {
-    return invalidStep(
-        step, absl::StrCat("expected rank 3 to ", kMostSpatial + 2, " for input and result"));
+absl::Status checkSpatialRank(const Instruction& instruction) {
+  size_t rank = instruction.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > kMostSpatial + 2 || instruction.outputs[0].desc.dims.size() != rank) {
+    return invalidInstruction(instruction, absl::StrCat("expected rank 3 to ", kMostSpatial + 2,
+                                                        " for input and result"));
   }
   return absl::OkStatus();
 }
 
-Spatial spatialOf(const Step& step, Window window) {
+Spatial spatialOf(const Instruction& instruction, Window window) {
   Spatial s;
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   s.rank = in.size() - 2;
   s.inCount = countOf(absl::MakeSpan(in).subspan(2));
   s.outCount = countOf(absl::MakeSpan(out).subspan(2));
@@ -90,12 +90,12 @@ struct Channels {
   int64_t batch, in, out, groups;
 };
 
-absl::StatusOr<Channels> channelsOf(const Step& step, bool transposed) {
-  GR_RETURN_IF_ERROR(checkSpatialRank(step));
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& filter = step.inputs[1].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+absl::StatusOr<Channels> channelsOf(const Instruction& instruction, bool transposed) {
+  GR_RETURN_IF_ERROR(checkSpatialRank(instruction));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& filter = instruction.inputs[1].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
   Channels c{in[0], in[1], out[1], groups};
   bool fits = filter.size() == in.size() && groups >= 1 && out[0] == in[0] && c.in % groups == 0 &&
               c.out % groups == 0;
@@ -104,11 +104,12 @@ absl::StatusOr<Channels> channelsOf(const Step& step, bool transposed) {
   } else if (fits) {
     fits = filter[0] == c.out && filter[1] == c.in / groups;
   }
-  if (step.inputs.size() == 3) {
-    fits = fits && step.inputs[2].desc.dims == Dims{c.out};
+  if (instruction.inputs.size() == 3) {
+    fits = fits && instruction.inputs[2].desc.dims == Dims{c.out};
   }
   if (!fits) {
-    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
+    return invalidInstruction(instruction,
+                              "the shapes of input, filter, bias and result do not fit");
   }
   return c;
 }
@@ -119,10 +120,10 @@ struct ConvBuffers {
   bool hasBias;
 };
 
-ConvBuffers convBuffers(const Step& step) {
-  bool hasBias = step.inputs.size() == 3;
-  return {step.inputs[0].buffer, step.inputs[1].buffer, hasBias ? step.inputs[2].buffer : 0,
-          step.outputs[0].buffer, hasBias};
+ConvBuffers convBuffers(const Instruction& instruction) {
+  bool hasBias = instruction.inputs.size() == 3;
+  return {instruction.inputs[0].buffer, instruction.inputs[1].buffer,
+          hasBias ? instruction.inputs[2].buffer : 0, instruction.outputs[0].buffer, hasBias};
 }
 
 /// One element of a convolution's result: output channel `o`, position `at`. `place` is covered or
@@ -144,31 +145,32 @@ Sum<T> convolveAt(const Spatial& s, const In* in, int64_t channels, const Filter
 /// Calls `f.template operator()<T, In, Filter>()` for the types of a convolution: floating point,
 /// i32, and u8 by i8 summed in i32.
 template <typename F>
-auto dispatchProduct(const Step& step, const F& f) {
-  if (step.outputs[0].desc.type != ElementType::kI32) {
-    return dispatchFloat(step.outputs[0].desc.type,
+auto dispatchProduct(const Instruction& instruction, const F& f) {
+  if (instruction.outputs[0].desc.type != ElementType::kI32) {
+    return dispatchFloat(instruction.outputs[0].desc.type,
                          [&]<typename T>() { return f.template operator()<T, T, T>(); });
   }
-  return step.inputs[0].desc.type == ElementType::kI32
+  return instruction.inputs[0].desc.type == ElementType::kI32
              ? f.template operator()<int32_t, int32_t, int32_t>()
              : f.template operator()<int32_t, uint8_t, int8_t>();
 }
 
 template <bool kTransposed>
-KernelOr createConvolution(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Channels c, channelsOf(step, kTransposed));
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> kernel = step.inputs[1].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  auto window = kTransposed
-                    ? transposedWindowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2))
-                    : windowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2), false);
+KernelOr createConvolution(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Channels c, channelsOf(instruction, kTransposed));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> kernel = instruction.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  auto window =
+      kTransposed
+          ? transposedWindowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2))
+          : windowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2), false);
   GR_RETURN_IF_ERROR(window.status());
-  Spatial s = spatialOf(step, *std::move(window));
-  ConvBuffers b = convBuffers(step);
+  Spatial s = spatialOf(instruction, *std::move(window));
+  ConvBuffers b = convBuffers(instruction);
   int64_t inGroup = c.in / c.groups;
   int64_t outGroup = c.out / c.groups;
-  return dispatchProduct(step, [&]<typename T, typename In, typename Filter>() -> KernelOr {
+  return dispatchProduct(instruction, [&]<typename T, typename In, typename Filter>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(c.batch * c.out, s.outCount * inGroup * s.kernelCount, [&](int64_t plane) {
         int64_t o = plane % c.out;
@@ -261,26 +263,27 @@ Compute<T> poolNorm(const Spatial& s, const T* in, const Position& o, double p) 
 }
 
 /// The window of a pool, shapes and attributes checked.
-absl::StatusOr<Spatial> poolSpatial(const Step& step) {
-  GR_RETURN_IF_ERROR(checkSpatialRank(step));
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims kernel, attribute<Dims>(step, "kernel"));
-  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
+absl::StatusOr<Spatial> poolSpatial(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkSpatialRank(instruction));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims kernel, attribute<Dims>(instruction, "kernel"));
+  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(instruction, "ceil_mode", false));
   if (in[0] != out[0] || in[1] != out[1]) {
-    return invalidStep(step, "batch and channels of input and result differ");
+    return invalidInstruction(instruction, "batch and channels of input and result differ");
   }
-  GR_ASSIGN_OR_RETURN(Window window, windowOf(step, absl::MakeConstSpan(in).subspan(2), kernel,
-                                              absl::MakeConstSpan(out).subspan(2), ceilMode));
-  return spatialOf(step, std::move(window));
+  GR_ASSIGN_OR_RETURN(Window window,
+                      windowOf(instruction, absl::MakeConstSpan(in).subspan(2), kernel,
+                               absl::MakeConstSpan(out).subspan(2), ceilMode));
+  return spatialOf(instruction, std::move(window));
 }
 
 /// `pool(s, plane, position, parameter)` gives one element of the result.
 template <typename T, typename Pool>
-KernelOr makePool(const Step& step, Spatial s, double parameter, Pool pool) {
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
+KernelOr makePool(const Instruction& instruction, Spatial s, double parameter, Pool pool) {
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  int64_t planes = instruction.inputs[0].desc.dims[0] * instruction.inputs[0].desc.dims[1];
   return makeKernel([=, s = std::move(s)](void* const* buffers) {
     parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
       const T* x = static_cast<const T*>(buffers[from]) + plane * s.inCount;
@@ -293,26 +296,26 @@ KernelOr makePool(const Step& step, Spatial s, double parameter, Pool pool) {
   });
 }
 
-KernelOr createMaxPool(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makePool<T>(step, std::move(s), 0, poolMax<T>);
+KernelOr createMaxPool(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(instruction));
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(instruction, std::move(s), 0, poolMax<T>);
   });
 }
 
-KernelOr createAvgPool(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
-  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makePool<T>(step, std::move(s), countPadding ? 1 : 0, poolMean<T>);
+KernelOr createAvgPool(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(instruction));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(instruction, "count_include_pad", false));
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(instruction, std::move(s), countPadding ? 1 : 0, poolMean<T>);
   });
 }
 
-KernelOr createLpPool(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
-  GR_ASSIGN_OR_RETURN(double p, attributeOr(step, "p", 2.0));
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makePool<T>(step, std::move(s), p, poolNorm<T>);
+KernelOr createLpPool(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(instruction));
+  GR_ASSIGN_OR_RETURN(double p, attributeOr(instruction, "p", 2.0));
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(instruction, std::move(s), p, poolNorm<T>);
   });
 }
 
@@ -326,17 +329,17 @@ int64_t columnMajor(const Spatial& s, int64_t flat) {
   return index;
 }
 
-KernelOr createMaxPoolWithIndices(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
-  GR_ASSIGN_OR_RETURN(bool reversed, attributeOr(step, "column_major", false));
-  if (step.outputs[1].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step, "the results have different shapes");
+KernelOr createMaxPoolWithIndices(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(instruction));
+  GR_ASSIGN_OR_RETURN(bool reversed, attributeOr(instruction, "column_major", false));
+  if (instruction.outputs[1].desc.dims != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "the results have different shapes");
   }
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  uint32_t places = step.outputs[1].buffer;
-  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  uint32_t places = instruction.outputs[1].buffer;
+  int64_t planes = instruction.inputs[0].desc.dims[0] * instruction.inputs[0].desc.dims[1];
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
         const T* x = static_cast<const T*>(buffers[in]) + plane * s.inCount;

@@ -7,24 +7,25 @@ namespace graphrun::devices::cpu {
 namespace {
 
 /// Input and result have one shape; operands from 1 on have one value a channel (dim 1).
-absl::Status checkChannelwise(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  bool fits = in.size() >= 2 && in == step.outputs[0].desc.dims;
-  for (size_t i = 1; fits && i < step.inputs.size(); ++i) {
-    fits = step.inputs[i].desc.dims == Dims{in[1]};
+absl::Status checkChannelwise(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  bool fits = in.size() >= 2 && in == instruction.outputs[0].desc.dims;
+  for (size_t i = 1; fits && i < instruction.inputs.size(); ++i) {
+    fits = instruction.inputs[i].desc.dims == Dims{in[1]};
   }
   return fits ? absl::OkStatus()
-              : invalidStep(step, "the shapes of input, parameters and result do not fit");
+              : invalidInstruction(instruction,
+                                   "the shapes of input, parameters and result do not fit");
 }
 
-/// Buffers of a step, inputs then output.
-std::vector<uint32_t> buffersOf(const Step& step) {
+/// Buffers of an instruction, inputs then output.
+std::vector<uint32_t> buffersOf(const Instruction& instruction) {
   std::vector<uint32_t> list;
-  list.reserve(step.inputs.size());
-  for (const Argument& input : step.inputs) {
+  list.reserve(instruction.inputs.size());
+  for (const Argument& input : instruction.inputs) {
     list.push_back(input.buffer);
   }
-  list.push_back(step.outputs[0].buffer);
+  list.push_back(instruction.outputs[0].buffer);
   return list;
 }
 
@@ -33,15 +34,15 @@ Sum<T> valueAt(void* const* buffers, uint32_t buffer, int64_t i) {
   return load(static_cast<const T*>(buffers[buffer])[i]);
 }
 
-KernelOr createBatchNorm(const Step& step) {
-  GR_RETURN_IF_ERROR(checkChannelwise(step));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
-  const Dims& in = step.inputs[0].desc.dims;
+KernelOr createBatchNorm(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkChannelwise(instruction));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
+  const Dims& in = instruction.inputs[0].desc.dims;
   int64_t channels = in[1];
   int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
   int64_t planes = in[0] * channels;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
       parallelFor(planes, plane, [&](int64_t p) {
         int64_t c = p % channels;
         Sum<T> factor =
@@ -74,15 +75,15 @@ std::pair<double, double> statistics(const T* x, int64_t count, double epsilon) 
   return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-KernelOr createInstanceNorm(const Step& step) {
-  GR_RETURN_IF_ERROR(checkChannelwise(step));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
-  const Dims& in = step.inputs[0].desc.dims;
+KernelOr createInstanceNorm(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkChannelwise(instruction));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
+  const Dims& in = instruction.inputs[0].desc.dims;
   int64_t channels = in[1];
   int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
   int64_t planes = in[0] * channels;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
       parallelFor(planes, plane, [&](int64_t p) {
         const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
         T* y = static_cast<T*>(buffers[b[3]]) + p * plane;
@@ -98,24 +99,24 @@ KernelOr createInstanceNorm(const Step& step) {
   });
 }
 
-KernelOr createLayerNorm(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
-  if (in != step.outputs[0].desc.dims) {
-    return invalidStep(step, "input and result have different shapes");
+KernelOr createLayerNorm(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(instruction, "axis", -1));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, in.size()));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
+  if (in != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "input and result have different shapes");
   }
   Dims tail(in.begin() + axis, in.end());
   std::vector<Dims> parameters;
-  for (size_t i = 1; i < step.inputs.size(); ++i) {
-    parameters.push_back(step.inputs[i].desc.dims);
+  for (size_t i = 1; i < instruction.inputs.size(); ++i) {
+    parameters.push_back(instruction.inputs[i].desc.dims);
   }
-  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, tail, parameters));
+  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(instruction, tail, parameters));
   int64_t row = countOf(tail);
   int64_t rows = row == 0 ? 0 : countOf(in) / row;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
       bool hasBias = b.size() == 4;
       parallelFor(rows, row, [&](int64_t r) {
         const T* x = static_cast<const T*>(buffers[b[0]]) + r * row;
@@ -138,21 +139,21 @@ KernelOr createLayerNorm(const Step& step) {
   });
 }
 
-KernelOr createLrn(const Step& step) {
-  GR_RETURN_IF_ERROR(checkChannelwise(step));
-  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(step, "size"));
-  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(step, "alpha", 1e-4));
-  GR_ASSIGN_OR_RETURN(double beta, attributeOr(step, "beta", 0.75));
-  GR_ASSIGN_OR_RETURN(double bias, attributeOr(step, "bias", 1.0));
-  const Dims& in = step.inputs[0].desc.dims;
+KernelOr createLrn(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkChannelwise(instruction));
+  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(instruction, "size"));
+  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(instruction, "alpha", 1e-4));
+  GR_ASSIGN_OR_RETURN(double beta, attributeOr(instruction, "beta", 0.75));
+  GR_ASSIGN_OR_RETURN(double bias, attributeOr(instruction, "bias", 1.0));
+  const Dims& in = instruction.inputs[0].desc.dims;
   int64_t channels = in[1];
   if (size < 1 || size > (int64_t{1} << 31)) {
-    return invalidStep(step, "size must be at least 1");
+    return invalidInstruction(instruction, "size must be at least 1");
   }
   int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
   int64_t planes = in[0] * channels;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
       parallelFor(planes, plane * size, [&](int64_t p) {
         int64_t c = p % channels;
         // An even size reaches further to the end, as ONNX defines.
@@ -203,22 +204,22 @@ void softmaxRow(const T* x, T* y, int64_t count, int64_t stride, bool log) {
   }
 }
 
-KernelOr createSoftmax(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
+KernelOr createSoftmax(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(instruction, "axis", -1));
   // A scalar is one element along its only axis.
   Dims dims = in.empty() ? Dims{1} : in;
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, dims.size()));
-  GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
-  if (in != step.outputs[0].desc.dims) {
-    return invalidStep(step, "input and result have different shapes");
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, dims.size()));
+  GR_ASSIGN_OR_RETURN(bool log, attributeOr(instruction, "log", false));
+  if (in != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "input and result have different shapes");
   }
   int64_t count = dims[static_cast<size_t>(axis)];
   int64_t stride = countOf(absl::MakeConstSpan(dims).subspan(static_cast<size_t>(axis) + 1));
   int64_t rows = count == 0 ? 0 : countOf(dims) / count;
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       parallelFor(rows, count, [&](int64_t row) {
         int64_t start = row / stride * count * stride + row % stride;

@@ -95,10 +95,10 @@ void selectBest(const T* x, int64_t dim, int64_t stride, int64_t k, int64_t* bes
 }
 
 template <typename T, bool kLargest>
-KernelOr makeTopK(const Step& step, Lines lines, int64_t k, IntOperand wanted) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t values = step.outputs[0].buffer;
-  uint32_t indices = step.outputs[1].buffer;
+KernelOr makeTopK(const Instruction& instruction, Lines lines, int64_t k, IntOperand wanted) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t values = instruction.outputs[0].buffer;
+  uint32_t indices = instruction.outputs[1].buffer;
   // Where a line of the result is one piece the result itself is the heap.
   auto scratch = static_cast<size_t>(lines.inner == 1 ? 0 : lines.count() * k);
   return makeKernel(
@@ -124,24 +124,24 @@ KernelOr makeTopK(const Step& step, Lines lines, int64_t k, IntOperand wanted) {
       kTopKMessages);
 }
 
-KernelOr createTopK(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
-  GR_ASSIGN_OR_RETURN(bool largest, attributeOr(step, "largest", true));
-  GR_ASSIGN_OR_RETURN(IntOperand wanted, IntOperand::make(step, 1));
-  const Dims& out = step.outputs[0].desc.dims;
+KernelOr createTopK(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, in.size()));
+  GR_ASSIGN_OR_RETURN(bool largest, attributeOr(instruction, "largest", true));
+  GR_ASSIGN_OR_RETURN(IntOperand wanted, IntOperand::make(instruction, 1));
+  const Dims& out = instruction.outputs[0].desc.dims;
   auto at = static_cast<size_t>(axis);
   Dims expected = in;
   expected[at] = out.size() == in.size() ? out[at] : -1;
-  if (out != expected || step.outputs[1].desc.dims != out || out[at] > in[at] ||
+  if (out != expected || instruction.outputs[1].desc.dims != out || out[at] > in[at] ||
       wanted.count != 1) {
-    return invalidStep(step, "the shapes of input, k and results do not fit");
+    return invalidInstruction(instruction, "the shapes of input, k and results do not fit");
   }
   Lines lines(in, axis);
-  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return largest ? makeTopK<T, true>(step, lines, out[at], wanted)
-                   : makeTopK<T, false>(step, lines, out[at], wanted);
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return largest ? makeTopK<T, true>(instruction, lines, out[at], wanted)
+                   : makeTopK<T, false>(instruction, lines, out[at], wanted);
   });
 }
 
@@ -254,23 +254,23 @@ KernelOr makeArgReduce(uint32_t from, uint32_t to, Lines lines) {
   });
 }
 
-KernelOr createArgReduce(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(bool last, attributeOr(step, "last", false));
+KernelOr createArgReduce(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, in.size()));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(bool last, attributeOr(instruction, "last", false));
   Lines lines(in, axis);
-  if (lines.dim == 0 || countOf(step.outputs[0].desc.dims) != lines.count() ||
+  if (lines.dim == 0 || countOf(instruction.outputs[0].desc.dims) != lines.count() ||
       (kind != "max" && kind != "min")) {
-    return invalidStep(step, "kind and shapes do not fit");
+    return invalidInstruction(instruction, "kind and shapes do not fit");
   }
   if (lines.dim > std::numeric_limits<int32_t>::max()) {
     return absl::UnimplementedError("gr.arg_reduce: lines have fewer than 2^31 elements");
   }
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     auto make = [&]<typename Rule>(Rule) { return makeArgReduce<T, Rule>(from, to, lines); };
     if (kind == "max") {
       return last ? make(ArgRule<true, true>()) : make(ArgRule<true, false>());
@@ -338,11 +338,11 @@ int64_t findGroups(const SliceOrder<T>& slices, bool sorted, UniqueScratch& scra
 }
 
 template <typename T>
-KernelOr makeUnique(const Step& step, Lines lines, bool sorted) {
-  uint32_t in = step.inputs[0].buffer;
+KernelOr makeUnique(const Instruction& instruction, Lines lines, bool sorted) {
+  uint32_t in = instruction.inputs[0].buffer;
   std::vector<uint32_t> out;
-  out.reserve(step.outputs.size());
-  for (const Argument& output : step.outputs) {
+  out.reserve(instruction.outputs.size());
+  for (const Argument& output : instruction.outputs) {
     out.push_back(output.buffer);
   }
   Dims one(static_cast<size_t>(lines.dim));
@@ -373,21 +373,22 @@ KernelOr makeUnique(const Step& step, Lines lines, bool sorted) {
   });
 }
 
-KernelOr createUnique(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
-  GR_ASSIGN_OR_RETURN(bool sorted, attributeOr(step, "sorted", true));
+KernelOr createUnique(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, in.size()));
+  GR_ASSIGN_OR_RETURN(bool sorted, attributeOr(instruction, "sorted", true));
   Lines lines(in, axis);
-  bool fits = step.outputs[0].desc.dims == in && countOf(step.outputs[4].desc.dims) == 1;
+  bool fits =
+      instruction.outputs[0].desc.dims == in && countOf(instruction.outputs[4].desc.dims) == 1;
   for (size_t i = 1; i < 4; ++i) {
-    fits = fits && countOf(step.outputs[i].desc.dims) == lines.dim;
+    fits = fits && countOf(instruction.outputs[i].desc.dims) == lines.dim;
   }
   if (!fits) {
-    return invalidStep(step, "the shapes of input and results do not fit");
+    return invalidInstruction(instruction, "the shapes of input and results do not fit");
   }
-  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeUnique<T>(step, lines, sorted);
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeUnique<T>(instruction, lines, sorted);
   });
 }
 
@@ -411,11 +412,12 @@ void accumulate(const T* x, T* y, const Lines& lines, bool exclusive, bool rever
 }
 
 template <typename T, bool kProduct>
-KernelOr makeCumulative(const Step& step, IntOperand axis, bool exclusive, bool reverse) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
+KernelOr makeCumulative(const Instruction& instruction, IntOperand axis, bool exclusive,
+                        bool reverse) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
   return makeKernel(
-      [=, dims = step.inputs[0].desc.dims](void* const* buffers) {
+      [=, dims = instruction.inputs[0].desc.dims](void* const* buffers) {
         auto rank = static_cast<int64_t>(dims.size());
         int64_t at = axis.at(buffers, 0);
         at += at < 0 ? rank : 0;
@@ -433,18 +435,18 @@ KernelOr makeCumulative(const Step& step, IntOperand axis, bool exclusive, bool 
       kAxisMessages);
 }
 
-KernelOr createCumulative(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(bool exclusive, attributeOr(step, "exclusive", false));
-  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
-  GR_ASSIGN_OR_RETURN(IntOperand axis, IntOperand::make(step, 1));
-  if (step.outputs[0].desc.dims != step.inputs[0].desc.dims || axis.count != 1 ||
+KernelOr createCumulative(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(bool exclusive, attributeOr(instruction, "exclusive", false));
+  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(instruction, "reverse", false));
+  GR_ASSIGN_OR_RETURN(IntOperand axis, IntOperand::make(instruction, 1));
+  if (instruction.outputs[0].desc.dims != instruction.inputs[0].desc.dims || axis.count != 1 ||
       (kind != "sum" && kind != "prod")) {
-    return invalidStep(step, "kind and shapes do not fit");
+    return invalidInstruction(instruction, "kind and shapes do not fit");
   }
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return kind == "prod" ? makeCumulative<T, true>(step, axis, exclusive, reverse)
-                          : makeCumulative<T, false>(step, axis, exclusive, reverse);
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return kind == "prod" ? makeCumulative<T, true>(instruction, axis, exclusive, reverse)
+                          : makeCumulative<T, false>(instruction, axis, exclusive, reverse);
   });
 }
 

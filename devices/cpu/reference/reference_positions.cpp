@@ -39,18 +39,19 @@ C rangeElement(C start, C delta, int64_t i) {
   }
 }
 
-KernelOr createRange(const Step& step) {
-  for (const Argument& input : step.inputs) {
+KernelOr createRange(const Instruction& instruction) {
+  for (const Argument& input : instruction.inputs) {
     if (countOf(input.desc.dims) != 1) {
-      return invalidStep(step, "start, limit and delta are not one element each");
+      return invalidInstruction(instruction, "start, limit and delta are not one element each");
     }
   }
-  uint32_t in[] = {step.inputs[0].buffer, step.inputs[1].buffer, step.inputs[2].buffer};
-  uint32_t out = step.outputs[0].buffer;
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t in[] = {instruction.inputs[0].buffer, instruction.inputs[1].buffer,
+                   instruction.inputs[2].buffer};
+  uint32_t out = instruction.outputs[0].buffer;
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     if constexpr (std::is_same_v<T, Boolean>) {
-      return invalidStep(step, "is not defined on bool");
+      return invalidInstruction(instruction, "is not defined on bool");
     } else {
       return makeKernel(
           [=](void* const* buffers) {
@@ -114,17 +115,17 @@ int64_t writePositions(const T* x, const Dims& dims, int64_t count, Dims& at, in
   return found;
 }
 
-KernelOr createNonZero(const Step& step) {
-  const Dims& dims = step.inputs[0].desc.dims;
+KernelOr createNonZero(const Instruction& instruction) {
+  const Dims& dims = instruction.inputs[0].desc.dims;
   int64_t count = countOf(dims);
-  if (step.outputs[0].desc.dims != Dims{static_cast<int64_t>(dims.size()), count} ||
-      countOf(step.outputs[1].desc.dims) != 1) {
-    return invalidStep(step, "the shapes of input and results do not fit");
+  if (instruction.outputs[0].desc.dims != Dims{static_cast<int64_t>(dims.size()), count} ||
+      countOf(instruction.outputs[1].desc.dims) != 1) {
+    return invalidInstruction(instruction, "the shapes of input and results do not fit");
   }
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t positions = step.outputs[0].buffer;
-  uint32_t found = step.outputs[1].buffer;
-  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t positions = instruction.outputs[0].buffer;
+  uint32_t found = instruction.outputs[1].buffer;
+  return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, at = dims](void* const* buffers) mutable {
       auto* to = static_cast<int64_t*>(buffers[positions]);
       *static_cast<int64_t*>(buffers[found]) =

@@ -66,11 +66,11 @@ struct Distribution {
 };
 
 /// The numbers of NumPy's RandomState(seed), a + (b - a) u each, in order.
-KernelOr createNumpyUniform(const Step& step, const Distribution& distribution) {
-  uint32_t out = step.outputs[0].buffer;
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  if (distribution.normal || step.outputs[0].desc.type != ElementType::kF64) {
-    return invalidStep(step, "mt19937 makes uniform f64 only");
+KernelOr createNumpyUniform(const Instruction& instruction, const Distribution& distribution) {
+  uint32_t out = instruction.outputs[0].buffer;
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  if (distribution.normal || instruction.outputs[0].desc.type != ElementType::kF64) {
+    return invalidInstruction(instruction, "mt19937 makes uniform f64 only");
   }
   return makeKernel([=](void* const* buffers) {
     std::mt19937 random(static_cast<uint32_t>(distribution.seed));
@@ -85,25 +85,28 @@ KernelOr createNumpyUniform(const Step& step, const Distribution& distribution) 
   });
 }
 
-KernelOr createRandom(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(double a, attribute<double>(step, "a"));
-  GR_ASSIGN_OR_RETURN(double b, attribute<double>(step, "b"));
-  GR_ASSIGN_OR_RETURN(int64_t seed, attribute<int64_t>(step, "seed"));
+KernelOr createRandom(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(double a, attribute<double>(instruction, "a"));
+  GR_ASSIGN_OR_RETURN(double b, attribute<double>(instruction, "b"));
+  GR_ASSIGN_OR_RETURN(int64_t seed, attribute<int64_t>(instruction, "seed"));
   if (kind != "uniform" && kind != "normal") {
-    return invalidStep(step, absl::StrCat("kind is \"", kind, "\", expected uniform or normal"));
+    return invalidInstruction(instruction,
+                              absl::StrCat("kind is \"", kind, "\", expected uniform or normal"));
   }
-  GR_ASSIGN_OR_RETURN(std::string generator, attributeOr(step, "generator", std::string("philox")));
+  GR_ASSIGN_OR_RETURN(std::string generator,
+                      attributeOr(instruction, "generator", std::string("philox")));
   Distribution distribution{kind == "normal", a, b, static_cast<uint64_t>(seed)};
   if (generator == "mt19937") {
-    return createNumpyUniform(step, distribution);
+    return createNumpyUniform(instruction, distribution);
   }
   if (generator != "philox") {
-    return invalidStep(step, absl::StrCat("generator is \"", generator, "\", which is unknown"));
+    return invalidInstruction(instruction,
+                              absl::StrCat("generator is \"", generator, "\", which is unknown"));
   }
-  uint32_t out = step.outputs[0].buffer;
-  int64_t count = countOf(step.outputs[0].desc.dims);
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t out = instruction.outputs[0].buffer;
+  int64_t count = countOf(instruction.outputs[0].desc.dims);
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       T* y = static_cast<T*>(buffers[out]);
       parallelRanges((count + 1) / 2, [&](int64_t begin, int64_t end) {

@@ -20,8 +20,8 @@ struct Activation {
   double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-absl::StatusOr<Activation> activationOf(const Step& step, absl::string_view name, double alpha,
-                                        double beta) {
+absl::StatusOr<Activation> activationOf(const Instruction& instruction, absl::string_view name,
+                                        double alpha, double beta) {
   struct Row {
     absl::string_view name;
     double (*function)(double, double, double);
@@ -39,7 +39,7 @@ absl::StatusOr<Activation> activationOf(const Step& step, absl::string_view name
       return Activation{row.function, alpha, beta};
     }
   }
-  return invalidStep(step, absl::StrCat("activation \"", name, "\" is unknown"));
+  return invalidInstruction(instruction, absl::StrCat("activation \"", name, "\" is unknown"));
 }
 
 /// A Layer holds what is the same for all sequences. Operands that are left out have no place among
@@ -65,64 +65,66 @@ struct Layer {
   double activateState(double x) const { return activations[2](x); }
 };
 
-absl::Status readAttributes(const Step& step, Layer& layer) {
-  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(step, "cell"));
+absl::Status readAttributes(const Instruction& instruction, Layer& layer) {
+  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(instruction, "cell"));
   const activations::Cell* row = activations::cellOf(cell);
   if (row == nullptr) {
-    return invalidStep(step, absl::StrCat("cell \"", cell, "\" is unknown"));
+    return invalidInstruction(instruction, absl::StrCat("cell \"", cell, "\" is unknown"));
   }
   layer.cell = row->kind;
   layer.gates = row->gates;
-  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(step, "activations"));
-  GR_ASSIGN_OR_RETURN(auto alphas, attribute<std::vector<double>>(step, "alphas"));
-  GR_ASSIGN_OR_RETURN(auto betas, attribute<std::vector<double>>(step, "betas"));
+  GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(instruction, "activations"));
+  GR_ASSIGN_OR_RETURN(auto alphas, attribute<std::vector<double>>(instruction, "alphas"));
+  GR_ASSIGN_OR_RETURN(auto betas, attribute<std::vector<double>>(instruction, "betas"));
   size_t wanted = row->usual.size();
   if (names.size() != wanted || alphas.size() != wanted || betas.size() != wanted) {
-    return invalidStep(step, absl::StrCat("needs ", wanted, " activations"));
+    return invalidInstruction(instruction, absl::StrCat("needs ", wanted, " activations"));
   }
   for (size_t i = 0; i < wanted; ++i) {
-    GR_ASSIGN_OR_RETURN(Activation a, activationOf(step, names[i], alphas[i], betas[i]));
+    GR_ASSIGN_OR_RETURN(Activation a, activationOf(instruction, names[i], alphas[i], betas[i]));
     layer.activations.push_back(a);
   }
-  GR_ASSIGN_OR_RETURN(layer.reverse, attributeOr(step, "reverse", false));
-  GR_ASSIGN_OR_RETURN(layer.linearBeforeReset, attributeOr(step, "linear_before_reset", false));
-  GR_ASSIGN_OR_RETURN(layer.inputForget, attributeOr(step, "input_forget", false));
-  GR_ASSIGN_OR_RETURN(layer.clip, attributeOr(step, "clip", 0.0));
+  GR_ASSIGN_OR_RETURN(layer.reverse, attributeOr(instruction, "reverse", false));
+  GR_ASSIGN_OR_RETURN(layer.linearBeforeReset,
+                      attributeOr(instruction, "linear_before_reset", false));
+  GR_ASSIGN_OR_RETURN(layer.inputForget, attributeOr(instruction, "input_forget", false));
+  GR_ASSIGN_OR_RETURN(layer.clip, attributeOr(instruction, "clip", 0.0));
   return absl::OkStatus();
 }
 
 /// The optional operands: a state belongs to an lstm, lengths are integers.
-absl::Status readOptional(const Step& step, Layer& layer) {
+absl::Status readOptional(const Instruction& instruction, Layer& layer) {
   size_t next = 5;
   if (layer.cell == Cell::kLstm) {
-    if (step.inputs.size() < 6 || step.inputs[next].desc.dims != Dims{layer.batch, layer.hidden}) {
-      return invalidStep(step, "an lstm needs a state of the hidden values' shape");
+    if (instruction.inputs.size() < 6 ||
+        instruction.inputs[next].desc.dims != Dims{layer.batch, layer.hidden}) {
+      return invalidInstruction(instruction, "an lstm needs a state of the hidden values' shape");
     }
-    layer.state = step.inputs[next++].buffer;
+    layer.state = instruction.inputs[next++].buffer;
   }
-  for (; next < step.inputs.size(); ++next) {
-    const Argument& operand = step.inputs[next];
+  for (; next < instruction.inputs.size(); ++next) {
+    const Argument& operand = instruction.inputs[next];
     bool isLengths = !runtime::isFloat(operand.desc.type);
     Dims wanted = {isLengths ? layer.batch : 3 * layer.hidden};
     std::optional<uint32_t>& place = isLengths ? layer.lengths : layer.peepholes;
     if (place || operand.desc.dims != wanted || (!isLengths && layer.cell != Cell::kLstm)) {
-      return invalidStep(step, "the shapes of lengths or peepholes do not fit");
+      return invalidInstruction(instruction, "the shapes of lengths or peepholes do not fit");
     }
     place = operand.buffer;
     if (isLengths) {
-      GR_ASSIGN_OR_RETURN(layer.readLength, intReader(step, operand.desc));
+      GR_ASSIGN_OR_RETURN(layer.readLength, intReader(instruction, operand.desc));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Layer> layerOf(const Step& step) {
+absl::StatusOr<Layer> layerOf(const Instruction& instruction) {
   Layer layer{};
-  GR_RETURN_IF_ERROR(readAttributes(step, layer));
-  const Dims& x = step.inputs[0].desc.dims;
-  const Dims& recurrent = step.inputs[2].desc.dims;
+  GR_RETURN_IF_ERROR(readAttributes(instruction, layer));
+  const Dims& x = instruction.inputs[0].desc.dims;
+  const Dims& recurrent = instruction.inputs[2].desc.dims;
   if (x.size() != 3 || recurrent.size() != 2) {
-    return invalidStep(step, "the ranks of the operands do not fit");
+    return invalidInstruction(instruction, "the ranks of the operands do not fit");
   }
   layer.steps = x[0];
   layer.batch = x[1];
@@ -132,24 +134,24 @@ absl::StatusOr<Layer> layerOf(const Step& step) {
   int64_t biases = rows + (layer.linearBeforeReset ? layer.hidden : 0);
   Dims last = {layer.batch, layer.hidden};
   size_t results = layer.cell == Cell::kLstm ? 3 : 2;
-  bool fits = recurrent[0] == rows && step.inputs[1].desc.dims == Dims{rows, layer.inputs} &&
-              step.inputs[3].desc.dims == Dims{biases} && step.inputs[4].desc.dims == last &&
-              step.outputs.size() == results &&
-              step.outputs[0].desc.dims == Dims{layer.steps, layer.batch, layer.hidden} &&
-              std::all_of(step.outputs.begin() + 1, step.outputs.end(),
+  bool fits = recurrent[0] == rows && instruction.inputs[1].desc.dims == Dims{rows, layer.inputs} &&
+              instruction.inputs[3].desc.dims == Dims{biases} &&
+              instruction.inputs[4].desc.dims == last && instruction.outputs.size() == results &&
+              instruction.outputs[0].desc.dims == Dims{layer.steps, layer.batch, layer.hidden} &&
+              std::all_of(instruction.outputs.begin() + 1, instruction.outputs.end(),
                           [&](const Argument& result) { return result.desc.dims == last; });
   if (!fits || (layer.linearBeforeReset && layer.cell != Cell::kGru)) {
-    return invalidStep(step, "the shapes of operands and results do not fit");
+    return invalidInstruction(instruction, "the shapes of operands and results do not fit");
   }
-  layer.x = step.inputs[0].buffer;
-  layer.weights = step.inputs[1].buffer;
-  layer.recurrent = step.inputs[2].buffer;
-  layer.bias = step.inputs[3].buffer;
-  layer.initial = step.inputs[4].buffer;
-  for (const Argument& result : step.outputs) {
+  layer.x = instruction.inputs[0].buffer;
+  layer.weights = instruction.inputs[1].buffer;
+  layer.recurrent = instruction.inputs[2].buffer;
+  layer.bias = instruction.inputs[3].buffer;
+  layer.initial = instruction.inputs[4].buffer;
+  for (const Argument& result : instruction.outputs) {
     layer.results.push_back(result.buffer);
   }
-  GR_RETURN_IF_ERROR(readOptional(step, layer));
+  GR_RETURN_IF_ERROR(readOptional(instruction, layer));
   return layer;
 }
 
@@ -294,9 +296,9 @@ class Sequence {
   C* reset_;
 };
 
-KernelOr createRecurrent(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Layer layer, layerOf(step));
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createRecurrent(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Layer layer, layerOf(instruction));
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     std::vector<Compute<T>> scratch(static_cast<size_t>(layer.batch * layer.scratch()));
     return makeKernel(
         [layer = std::move(layer), scratch = std::move(scratch)](void* const* buffers) mutable {

@@ -24,16 +24,16 @@ struct Regions {
   int64_t plane() const { return height * width; }
   int64_t parts() const { return rows * columns; }
 
-  static absl::StatusOr<Regions> make(const Step& step, int64_t fields) {
-    const Dims& in = step.inputs[0].desc.dims;
-    const Dims& rois = step.inputs[1].desc.dims;
-    const Dims& out = step.outputs[0].desc.dims;
-    GR_ASSIGN_OR_RETURN(int64_t rows, attribute<int64_t>(step, "height"));
-    GR_ASSIGN_OR_RETURN(int64_t columns, attribute<int64_t>(step, "width"));
-    GR_ASSIGN_OR_RETURN(double scale, attributeOr(step, "scale", 1.0));
+  static absl::StatusOr<Regions> make(const Instruction& instruction, int64_t fields) {
+    const Dims& in = instruction.inputs[0].desc.dims;
+    const Dims& rois = instruction.inputs[1].desc.dims;
+    const Dims& out = instruction.outputs[0].desc.dims;
+    GR_ASSIGN_OR_RETURN(int64_t rows, attribute<int64_t>(instruction, "height"));
+    GR_ASSIGN_OR_RETURN(int64_t columns, attribute<int64_t>(instruction, "width"));
+    GR_ASSIGN_OR_RETURN(double scale, attributeOr(instruction, "scale", 1.0));
     if (in.size() != 4 || rois.size() != 2 || rois[1] != fields ||
         out != Dims{rois[0], in[1], rows, columns}) {
-      return invalidStep(step, "the shapes of input, regions and result do not fit");
+      return invalidInstruction(instruction, "the shapes of input, regions and result do not fit");
     }
     return Regions{in[0],
                    in[1],
@@ -43,9 +43,9 @@ struct Regions {
                    rows,
                    columns,
                    scale,
-                   step.inputs[0].buffer,
-                   step.inputs[1].buffer,
-                   step.outputs[0].buffer};
+                   instruction.inputs[0].buffer,
+                   instruction.inputs[1].buffer,
+                   instruction.outputs[0].buffer};
   }
 };
 
@@ -206,17 +206,18 @@ int alignRegions(const Regions& r, const RoiRule& rule, void* const* buffers) {
   return 0;
 }
 
-KernelOr createRoiAlign(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Regions regions, Regions::make(step, 4));
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
-  GR_ASSIGN_OR_RETURN(int64_t sampling, attributeOr<int64_t>(step, "sampling", 0));
-  GR_ASSIGN_OR_RETURN(bool halfPixel, attributeOr(step, "half_pixel", true));
-  GR_ASSIGN_OR_RETURN(IntOperand batch, IntOperand::make(step, 2));
+KernelOr createRoiAlign(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Regions regions, Regions::make(instruction, 4));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
+  GR_ASSIGN_OR_RETURN(int64_t sampling, attributeOr<int64_t>(instruction, "sampling", 0));
+  GR_ASSIGN_OR_RETURN(bool halfPixel, attributeOr(instruction, "half_pixel", true));
+  GR_ASSIGN_OR_RETURN(IntOperand batch, IntOperand::make(instruction, 2));
   if ((kind != "mean" && kind != "max") || batch.count != regions.count) {
-    return invalidStep(step, "kind is neither mean nor max, or the number of images is wrong");
+    return invalidInstruction(instruction,
+                              "kind is neither mean nor max, or the number of images is wrong");
   }
   RoiRule rule{kind == "mean", sampling, halfPixel ? 0.5 : 0.0, batch};
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) { return alignRegions<T>(regions, rule, buffers); },
                       kRegionMessages);
   });
@@ -276,9 +277,9 @@ int poolRegions(const Regions& r, void* const* buffers) {
   return 0;
 }
 
-KernelOr createRoiMaxPool(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Regions regions, Regions::make(step, 5));
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createRoiMaxPool(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Regions regions, Regions::make(instruction, 5));
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) { return poolRegions<T>(regions, buffers); },
                       kRegionMessages);
   });

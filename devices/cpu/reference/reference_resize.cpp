@@ -6,7 +6,7 @@
 
 namespace graphrun::devices::cpu {
 
-KernelOr createResize(const Step& step);
+KernelOr createResize(const Instruction& instruction);
 
 namespace {
 
@@ -116,18 +116,20 @@ class NumberSource {
   Read read_ = nullptr;  ///< null: the numbers are known
 };
 
-absl::Status requireCount(const Step& step, size_t input, size_t count, absl::string_view what) {
-  return step.inputs[input].desc.dims == Dims{static_cast<int64_t>(count)}
+absl::Status requireCount(const Instruction& instruction, size_t input, size_t count,
+                          absl::string_view what) {
+  return instruction.inputs[input].desc.dims == Dims{static_cast<int64_t>(count)}
              ? absl::OkStatus()
-             : invalidStep(step, absl::StrCat(what, " does not have ", count, " elements"));
+             : invalidInstruction(instruction,
+                                  absl::StrCat(what, " does not have ", count, " elements"));
 }
 
 /// The scales: an operand, known ones, or those that sizes imply, by way of the policy.
 class ScaleSource {
  public:
-  static absl::StatusOr<ScaleSource> make(const Step& step) {
-    const Dims& in = step.inputs[0].desc.dims;
-    const Dims& out = step.outputs[0].desc.dims;
+  static absl::StatusOr<ScaleSource> make(const Instruction& instruction) {
+    const Dims& in = instruction.inputs[0].desc.dims;
+    const Dims& out = instruction.outputs[0].desc.dims;
     ScaleSource source;
     std::vector<double> scales;
     scales.reserve(in.size());
@@ -135,26 +137,27 @@ class ScaleSource {
       scales.push_back(static_cast<double>(out[d]) / static_cast<double>(in[d]));
     }
     GR_ASSIGN_OR_RETURN(std::vector<double> known,
-                        attributeOr(step, "scales", std::vector<double>()));
-    GR_ASSIGN_OR_RETURN(std::string policy, attributeOr(step, "policy", std::string("stretch")));
+                        attributeOr(instruction, "scales", std::vector<double>()));
+    GR_ASSIGN_OR_RETURN(std::string policy,
+                        attributeOr(instruction, "policy", std::string("stretch")));
     if (!known.empty() && known.size() != in.size()) {
-      return invalidStep(step, "scales do not have one value a dim");
+      return invalidInstruction(instruction, "scales do not have one value a dim");
     }
-    bool given = known.empty() && step.inputs.size() > 1;
+    bool given = known.empty() && instruction.inputs.size() > 1;
     if (given) {
-      GR_RETURN_IF_ERROR(requireCount(step, 1, in.size(), "scales or sizes"));
+      GR_RETURN_IF_ERROR(requireCount(instruction, 1, in.size(), "scales or sizes"));
     }
     if (given && policy != "stretch") {
-      GR_ASSIGN_OR_RETURN(source.axes_, attributeOr(step, "axes", Dims()));
+      GR_ASSIGN_OR_RETURN(source.axes_, attributeOr(instruction, "axes", Dims()));
       for (int64_t& axis : source.axes_) {
-        GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, in.size()));
+        GR_ASSIGN_OR_RETURN(axis, normalizeAxis(instruction, axis, in.size()));
       }
       source.smallest_ = policy == "not_larger";
       source.in_ = in;
     }
-    bool read = given && (policy != "stretch" || runtime::isFloat(step.inputs[1].desc.type));
-    source.numbers_ =
-        read ? NumberSource(step.inputs[1], scales) : NumberSource(known.empty() ? scales : known);
+    bool read = given && (policy != "stretch" || runtime::isFloat(instruction.inputs[1].desc.type));
+    source.numbers_ = read ? NumberSource(instruction.inputs[1], scales)
+                           : NumberSource(known.empty() ? scales : known);
     return source;
   }
 
@@ -187,39 +190,40 @@ class ScaleSource {
   bool smallest_ = false;
 };
 
-absl::StatusOr<NumberSource> regionSource(const Step& step, const ResizeRule& rule) {
-  size_t rank = step.inputs[0].desc.dims.size();
-  if ((rule.coordinates == ResizeRule::Coordinates::kCrop) != (step.inputs.size() == 3)) {
-    return invalidStep(step, "tf_crop_and_resize, and it alone, takes a region");
+absl::StatusOr<NumberSource> regionSource(const Instruction& instruction, const ResizeRule& rule) {
+  size_t rank = instruction.inputs[0].desc.dims.size();
+  if ((rule.coordinates == ResizeRule::Coordinates::kCrop) != (instruction.inputs.size() == 3)) {
+    return invalidInstruction(instruction, "tf_crop_and_resize, and it alone, takes a region");
   }
-  if (step.inputs.size() < 3) {
+  if (instruction.inputs.size() < 3) {
     return NumberSource();
   }
-  GR_RETURN_IF_ERROR(requireCount(step, 2, 2 * rank, "roi"));
-  return NumberSource(step.inputs[2], std::vector<double>(2 * rank));
+  GR_RETURN_IF_ERROR(requireCount(instruction, 2, 2 * rank, "roi"));
+  return NumberSource(instruction.inputs[2], std::vector<double>(2 * rank));
 }
 
 }  // namespace
 
-KernelOr createResize(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(ResizeRule rule, resizeRuleOf(step));
+KernelOr createResize(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(ResizeRule rule, resizeRuleOf(instruction));
   bool emptied = std::find(in.begin(), in.end(), 0) != in.end() && countOf(out) != 0;
   if (in.size() != out.size() || in.empty() || emptied) {
-    return invalidStep(step, "the shapes of input and result do not fit");
+    return invalidInstruction(instruction, "the shapes of input and result do not fit");
   }
-  if (rule.mode != ResizeRule::Mode::kNearest && step.inputs[0].desc.type == ElementType::kBool) {
-    return invalidStep(step, "bool is not interpolated");
+  if (rule.mode != ResizeRule::Mode::kNearest &&
+      instruction.inputs[0].desc.type == ElementType::kBool) {
+    return invalidInstruction(instruction, "bool is not interpolated");
   }
-  GR_ASSIGN_OR_RETURN(ScaleSource scales, ScaleSource::make(step));
-  GR_ASSIGN_OR_RETURN(NumberSource regions, regionSource(step, rule));
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
+  GR_ASSIGN_OR_RETURN(ScaleSource scales, ScaleSource::make(instruction));
+  GR_ASSIGN_OR_RETURN(NumberSource regions, regionSource(instruction, rule));
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
   int64_t row = out.back();
   int64_t rows = row == 0 ? 0 : countOf(out) / row;
   ResizePlan plan(rule, in, out);
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, plan = std::move(plan), scales = std::move(scales),
                        regions = std::move(regions)](void* const* buffers) mutable {
       plan.update(scales.get(buffers), regions.get(buffers));

@@ -21,17 +21,17 @@ struct Lines {
   bool isReal() const { return inverse && onesided; }
 };
 
-absl::StatusOr<Lines> linesOf(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t length, attributeOr(step, "length", int64_t{0}));
+absl::StatusOr<Lines> linesOf(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t length, attributeOr(instruction, "length", int64_t{0}));
   Lines lines{};
-  GR_ASSIGN_OR_RETURN(lines.inverse, attributeOr(step, "inverse", false));
-  GR_ASSIGN_OR_RETURN(lines.onesided, attributeOr(step, "onesided", false));
+  GR_ASSIGN_OR_RETURN(lines.inverse, attributeOr(instruction, "inverse", false));
+  GR_ASSIGN_OR_RETURN(lines.onesided, attributeOr(instruction, "onesided", false));
   auto rank = static_cast<int64_t>(in.size());
   if (rank < 2 || out.size() != in.size() || axis < 0 || axis > rank - 2) {
-    return invalidStep(step, "the axis or the ranks do not fit");
+    return invalidInstruction(instruction, "the axis or the ranks do not fit");
   }
   lines.outer = countOf(absl::MakeSpan(in).first(static_cast<size_t>(axis)));
   lines.inner = countOf(absl::MakeSpan(in).subspan(static_cast<size_t>(axis) + 1)) / in.back();
@@ -46,7 +46,7 @@ absl::StatusOr<Lines> linesOf(const Step& step) {
   wanted.back() = lines.isReal() ? 1 : 2;
   bool parts = lines.fromParts == 2 || (lines.fromParts == 1 && !lines.isReal());
   if (lines.length < 1 || lines.length > int64_t{1} << 32 || !parts || out != wanted) {
-    return invalidStep(step, "the shapes of input and result do not fit");
+    return invalidInstruction(instruction, "the shapes of input and result do not fit");
   }
   return lines;
 }
@@ -107,19 +107,19 @@ class Line {
 /// Lines that are transformed side by side, each with its own memory.
 constexpr int64_t kWorkers = 16;
 
-KernelOr createDft(const Step& step) {
-  if (countOf(step.inputs[0].desc.dims) == 0) {
-    return invalidStep(step, "has no values to transform");
+KernelOr createDft(const Instruction& instruction) {
+  if (countOf(instruction.inputs[0].desc.dims) == 0) {
+    return invalidInstruction(instruction, "has no values to transform");
   }
-  GR_ASSIGN_OR_RETURN(Lines lines, linesOf(step));
+  GR_ASSIGN_OR_RETURN(Lines lines, linesOf(instruction));
   Fourier fourier(lines.length);
   int64_t size = lines.length + fourier.scratch();
   int64_t count = lines.outer * lines.inner;
   int64_t workers = std::min(kWorkers, count);
   std::vector<Complex> memory(static_cast<size_t>(workers * size));
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, fourier = std::move(fourier),
                        memory = std::move(memory)](void* const* buffers) mutable {
       parallelFor(workers, size * 16 * (count / workers), [&](int64_t worker) {

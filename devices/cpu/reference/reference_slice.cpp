@@ -40,20 +40,21 @@ constexpr const char* kSliceMessages[] = {
 /// A slice whose positions are operands: strides and start are remade every step.
 class SliceKernel {
  public:
-  static absl::StatusOr<SliceKernel> make(const Step& step) {
+  static absl::StatusOr<SliceKernel> make(const Instruction& instruction) {
     SliceKernel kernel;
-    kernel.in_ = step.inputs[0].desc.dims;
-    kernel.out_ = step.outputs[0].desc.dims;
+    kernel.in_ = instruction.inputs[0].desc.dims;
+    kernel.out_ = instruction.outputs[0].desc.dims;
     kernel.dense_ = denseStrides(kernel.in_);
     for (size_t i = 0; i < 4; ++i) {
-      GR_ASSIGN_OR_RETURN(IntOperand operand, IntOperand::make(step, i + 1));
+      GR_ASSIGN_OR_RETURN(IntOperand operand, IntOperand::make(instruction, i + 1));
       kernel.positions_.push_back(operand);
       if (operand.count != kernel.positions_[0].count) {
-        return invalidStep(step, "starts, ends, axes and steps have different lengths");
+        return invalidInstruction(instruction,
+                                  "starts, ends, axes and steps have different lengths");
       }
     }
     if (kernel.in_.size() != kernel.out_.size()) {
-      return invalidStep(step, "input and result have different ranks");
+      return invalidInstruction(instruction, "input and result have different ranks");
     }
     kernel.strides_ = kernel.dense_;
     kernel.counts_ = kernel.in_;
@@ -112,11 +113,11 @@ class SliceKernel {
   int64_t start_ = 0;
 };
 
-KernelOr createSlice(const Step& step) {
-  GR_ASSIGN_OR_RETURN(SliceKernel slice, SliceKernel::make(step));
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createSlice(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(SliceKernel slice, SliceKernel::make(instruction));
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, slice = std::move(slice)](void* const* buffers) mutable {
           if (int code = slice.update(buffers); code != 0) {
@@ -153,20 +154,20 @@ constexpr const char* kPadMessages[] = {"the pads at run time give another shape
 /// Padding with pads that are an operand: one table of sources a dim, remade every step.
 class PadKernel {
  public:
-  static absl::StatusOr<PadKernel> make(const Step& step) {
+  static absl::StatusOr<PadKernel> make(const Instruction& instruction) {
     PadKernel kernel;
-    kernel.in_ = step.inputs[0].desc.dims;
-    kernel.out_ = step.outputs[0].desc.dims;
+    kernel.in_ = instruction.inputs[0].desc.dims;
+    kernel.out_ = instruction.outputs[0].desc.dims;
     kernel.strides_ = denseStrides(kernel.in_);
-    GR_ASSIGN_OR_RETURN(IntOperand pads, IntOperand::make(step, 1));
+    GR_ASSIGN_OR_RETURN(IntOperand pads, IntOperand::make(instruction, 1));
     kernel.pads_ = pads;
-    GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
+    GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(instruction, "mode"));
     static constexpr absl::string_view kModes[] = {"constant", "reflect", "edge", "wrap"};
     const auto* found = std::find(std::begin(kModes), std::end(kModes), mode);
     if (found == std::end(kModes) || kernel.in_.size() != kernel.out_.size() ||
         pads.count != 2 * static_cast<int64_t>(kernel.in_.size()) ||
-        countOf(step.inputs[2].desc.dims) < 1) {
-      return invalidStep(step, "mode, pads, value and shapes do not fit");
+        countOf(instruction.inputs[2].desc.dims) < 1) {
+      return invalidInstruction(instruction, "mode, pads, value and shapes do not fit");
     }
     kernel.mode_ = static_cast<PadMode>(found - std::begin(kModes));
     for (int64_t dim : kernel.out_) {
@@ -247,12 +248,12 @@ class PadKernel {
   int64_t first_ = 0, last_ = 0;  ///< of a row of the result: copied as it lies
 };
 
-KernelOr createPad(const Step& step) {
-  GR_ASSIGN_OR_RETURN(PadKernel pad, PadKernel::make(step));
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t value = step.inputs[2].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr createPad(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(PadKernel pad, PadKernel::make(instruction));
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t value = instruction.inputs[2].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, pad = std::move(pad)](void* const* buffers) mutable {
           if (int code = pad.update(buffers); code != 0) {

@@ -20,19 +20,19 @@ using KernelOr = absl::StatusOr<std::unique_ptr<Kernel>>;
 
 int64_t countOf(absl::Span<const int64_t> dims);
 
-/// The buffer of the step's scratch memory; InvalidArgument unless it has that many bytes (as
-/// KernelEntry::choose asked).
-absl::StatusOr<uint32_t> scratchBuffer(const Step& step, uint64_t bytes);
+/// The buffer of the instruction's scratch memory; InvalidArgument unless it has that many bytes
+/// (as KernelEntry::choose asked).
+absl::StatusOr<uint32_t> scratchBuffer(const Instruction& instruction, uint64_t bytes);
 
 /// `axis` counted from the front, or InvalidArgument when it is out of range.
-absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank);
+absl::StatusOr<int64_t> normalizeAxis(const Instruction& instruction, int64_t axis, size_t rank);
 
 /// A broadcast of operands to a result as nested loops: rows of `inner` elements, operand i
 /// stepping by innerStrides[i]; row r starts at offset(r, i).
 class Broadcast {
  public:
   /// InvalidArgument when an operand does not broadcast to `result`.
-  static absl::StatusOr<Broadcast> make(const Step& step, const Dims& result,
+  static absl::StatusOr<Broadcast> make(const Instruction& instruction, const Dims& result,
                                         absl::Span<const Dims> operands);
 
   int64_t rows() const { return rows_; }
@@ -104,7 +104,7 @@ auto dispatchSize(ElementType type, const F& f) {
 /// Reads element `i` of an integer tensor.
 using ReadInt = int64_t (*)(const void* data, int64_t i);
 /// InvalidArgument for a tensor that is not of an integer type.
-absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc);
+absl::StatusOr<ReadInt> intReader(const Instruction& instruction, const TensorDesc& desc);
 
 /// An operand that holds positions, read at run time.
 struct IntOperand {
@@ -113,9 +113,9 @@ struct IntOperand {
   int64_t count;
   bool wide;  ///< of i64, as most are: read without a call
 
-  static absl::StatusOr<IntOperand> make(const Step& step, size_t index) {
-    const Argument& argument = step.inputs[index];
-    GR_ASSIGN_OR_RETURN(ReadInt read, intReader(step, argument.desc));
+  static absl::StatusOr<IntOperand> make(const Instruction& instruction, size_t index) {
+    const Argument& argument = instruction.inputs[index];
+    GR_ASSIGN_OR_RETURN(ReadInt read, intReader(instruction, argument.desc));
     return IntOperand{argument.buffer, read, countOf(argument.desc.dims),
                       argument.desc.type == ElementType::kI64};
   }

@@ -55,10 +55,10 @@ struct StridedRead {
   }
 };
 
-KernelOr makeStrided(const Step& step, StridedRead read) {
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+KernelOr makeStrided(const Instruction& instruction, StridedRead read) {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, read = std::move(read)](void* const* buffers) {
       read.copy(static_cast<const T*>(buffers[in]), static_cast<T*>(buffers[out]));
       return 0;
@@ -67,13 +67,13 @@ KernelOr makeStrided(const Step& step, StridedRead read) {
 }
 
 /// reshape, squeeze, unsqueeze: the same bytes.
-KernelOr createSame(const Step& step) {
-  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
-  if (static_cast<int64_t>(step.inputs[0].desc.spec().byteSize()) != bytes) {
-    return invalidStep(step, "input and result have different numbers of elements");
+KernelOr createSame(const Instruction& instruction) {
+  auto bytes = static_cast<int64_t>(instruction.outputs[0].desc.spec().byteSize());
+  if (static_cast<int64_t>(instruction.inputs[0].desc.spec().byteSize()) != bytes) {
+    return invalidInstruction(instruction, "input and result have different numbers of elements");
   }
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
   return makeKernel([=](void* const* buffers) {
     const char* from = static_cast<const char*>(buffers[in]);
     char* to = static_cast<char*>(buffers[out]);
@@ -86,28 +86,28 @@ KernelOr createSame(const Step& step) {
   });
 }
 
-KernelOr createShape(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
+KernelOr createShape(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
   auto rank = static_cast<int64_t>(in.size());
-  GR_ASSIGN_OR_RETURN(int64_t start, attributeOr<int64_t>(step, "start", 0));
-  GR_ASSIGN_OR_RETURN(int64_t end, attributeOr<int64_t>(step, "end", rank));
+  GR_ASSIGN_OR_RETURN(int64_t start, attributeOr<int64_t>(instruction, "start", 0));
+  GR_ASSIGN_OR_RETURN(int64_t end, attributeOr<int64_t>(instruction, "end", rank));
   auto place = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + rank : p, 0, rank); };
   int64_t first = place(start);
   int64_t last = std::max(first, place(end));
   Dims dims(in.begin() + first, in.begin() + last);
-  if (step.outputs[0].desc.dims != Dims{last - first}) {
-    return invalidStep(step, "the result does not have one element a dim");
+  if (instruction.outputs[0].desc.dims != Dims{last - first}) {
+    return invalidInstruction(instruction, "the result does not have one element a dim");
   }
-  return makeKernel([dims, out = step.outputs[0].buffer](void* const* buffers) {
+  return makeKernel([dims, out = instruction.outputs[0].buffer](void* const* buffers) {
     std::copy(dims.begin(), dims.end(), static_cast<int64_t*>(buffers[out]));
     return 0;
   });
 }
 
-KernelOr createTranspose(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims permutation, attribute<Dims>(step, "permutation"));
+KernelOr createTranspose(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims permutation, attribute<Dims>(instruction, "permutation"));
   Dims dense = denseStrides(in);
   Dims strides;
   bool fits = permutation.size() == in.size() && out.size() == in.size();
@@ -120,35 +120,36 @@ KernelOr createTranspose(const Step& step) {
     }
   }
   if (!fits) {
-    return invalidStep(step, "permutation and shapes do not fit");
+    return invalidInstruction(instruction, "permutation and shapes do not fit");
   }
-  return makeStrided(step, StridedRead(out, std::move(strides)));
+  return makeStrided(instruction, StridedRead(out, std::move(strides)));
 }
 
-KernelOr createExpand(const Step& step) {
-  const Dims& out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, step.inputs[0].desc.dims, out));
-  return makeStrided(step, StridedRead(out, std::move(strides)));
+KernelOr createExpand(const Instruction& instruction) {
+  const Dims& out = instruction.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims strides,
+                      broadcastStrides(instruction, instruction.inputs[0].desc.dims, out));
+  return makeStrided(instruction, StridedRead(out, std::move(strides)));
 }
 
 /// Each dim becomes two: the repeats, which stand still, and the dim.
-KernelOr createTile(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+KernelOr createTile(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   Dims dense = denseStrides(in);
   Dims dims;
   Dims strides;
   for (size_t d = 0; d < in.size(); ++d) {
     if (out.size() != in.size() || (in[d] == 0 ? out[d] != 0 : out[d] % in[d] != 0)) {
-      return invalidStep(step, "the result's dims are not multiples of the input's");
+      return invalidInstruction(instruction, "the result's dims are not multiples of the input's");
     }
     dims.insert(dims.end(), {in[d] == 0 ? 0 : out[d] / in[d], in[d]});
     strides.insert(strides.end(), {0, dense[d]});
   }
   if (out.size() != in.size()) {
-    return invalidStep(step, "input and result have different ranks");
+    return invalidInstruction(instruction, "input and result have different ranks");
   }
-  return makeStrided(step, StridedRead(std::move(dims), std::move(strides)));
+  return makeStrided(instruction, StridedRead(std::move(dims), std::move(strides)));
 }
 
 /// The shape of `whole` without dim `axis` must be that of `part`.
@@ -178,11 +179,11 @@ struct Parts {
   size_t rowBytes = 0;
 };
 
-absl::StatusOr<Parts> partsOf(const Step& step, const Argument& whole,
+absl::StatusOr<Parts> partsOf(const Instruction& instruction, const Argument& whole,
                               const std::vector<Argument>& arguments) {
   const Dims& dims = whole.desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, dims.size()));
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, dims.size()));
   auto at = static_cast<size_t>(axis);
   size_t tail = static_cast<size_t>(countOf(absl::MakeConstSpan(dims).subspan(at + 1))) *
                 runtime::elementSize(whole.desc.type);
@@ -191,14 +192,15 @@ absl::StatusOr<Parts> partsOf(const Step& step, const Argument& whole,
   for (const Argument& argument : arguments) {
     const Dims& part = argument.desc.dims;
     if (!sameBut(part, dims, at)) {
-      return invalidStep(step, "the shapes differ in more than the axis");
+      return invalidInstruction(instruction, "the shapes differ in more than the axis");
     }
     parts.list.push_back(
         {argument.buffer, static_cast<size_t>(part[at]) * tail, static_cast<size_t>(total) * tail});
     total += part[at];
   }
   if (total != dims[at]) {
-    return invalidStep(step, absl::StrCat("the parts add up to ", total, ", expected ", dims[at]));
+    return invalidInstruction(instruction,
+                              absl::StrCat("the parts add up to ", total, ", expected ", dims[at]));
   }
   parts.rows = countOf(absl::MakeConstSpan(dims).subspan(0, at));
   parts.rowBytes = static_cast<size_t>(total) * tail;
@@ -221,36 +223,38 @@ KernelOr makeParts(uint32_t whole, Parts parts) {
   });
 }
 
-KernelOr createConcat(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parts parts, partsOf(step, step.outputs[0], step.inputs));
-  return makeParts<false>(step.outputs[0].buffer, std::move(parts));
+KernelOr createConcat(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Parts parts,
+                      partsOf(instruction, instruction.outputs[0], instruction.inputs));
+  return makeParts<false>(instruction.outputs[0].buffer, std::move(parts));
 }
 
-KernelOr createSplit(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parts parts, partsOf(step, step.inputs[0], step.outputs));
-  return makeParts<true>(step.inputs[0].buffer, std::move(parts));
+KernelOr createSplit(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Parts parts,
+                      partsOf(instruction, instruction.inputs[0], instruction.outputs));
+  return makeParts<true>(instruction.inputs[0].buffer, std::move(parts));
 }
 
-KernelOr createGather(const Step& step) {
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& picks = step.inputs[1].desc.dims;
-  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
-  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
-  GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+KernelOr createGather(const Instruction& instruction) {
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& picks = instruction.inputs[1].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(instruction, given, in.size()));
+  GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(instruction, 1));
   Dims expected(in.begin(), in.begin() + axis);
   expected.insert(expected.end(), picks.begin(), picks.end());
   expected.insert(expected.end(), in.begin() + axis + 1, in.end());
-  if (expected != step.outputs[0].desc.dims) {
-    return invalidStep(step, "the shapes of input, indices and result do not fit");
+  if (expected != instruction.outputs[0].desc.dims) {
+    return invalidInstruction(instruction, "the shapes of input, indices and result do not fit");
   }
   int64_t dim = in[static_cast<size_t>(axis)];
   int64_t outer = countOf(absl::MakeConstSpan(in).subspan(0, static_cast<size_t>(axis)));
   size_t bytes =
       static_cast<size_t>(countOf(absl::MakeConstSpan(in).subspan(static_cast<size_t>(axis) + 1))) *
-      runtime::elementSize(step.inputs[0].desc.type);
-  uint32_t from = step.inputs[0].buffer;
-  uint32_t to = step.outputs[0].buffer;
-  return makeIndexKernel(step, indices, {dim}, [=](void* const* buffers) {
+      runtime::elementSize(instruction.inputs[0].desc.type);
+  uint32_t from = instruction.inputs[0].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
+  return makeIndexKernel(instruction, indices, {dim}, [=](void* const* buffers) {
     for (int64_t i = 0; i < indices.count; ++i) {
       int64_t at = indices.at(buffers, i);
       if (at < -dim || at >= dim) {
@@ -270,15 +274,15 @@ KernelOr createGather(const Step& step) {
 }
 
 /// Operands: the shape, and the value as a second one (the operation has it as an attribute).
-KernelOr createFill(const Step& step) {
-  if (countOf(step.inputs[1].desc.dims) != 1) {
-    return invalidStep(step, "the value is not one element");
+KernelOr createFill(const Instruction& instruction) {
+  if (countOf(instruction.inputs[1].desc.dims) != 1) {
+    return invalidInstruction(instruction, "the value is not one element");
   }
-  const Dims& out = step.outputs[0].desc.dims;
-  uint32_t value = step.inputs[1].buffer;
-  uint32_t to = step.outputs[0].buffer;
+  const Dims& out = instruction.outputs[0].desc.dims;
+  uint32_t value = instruction.inputs[1].buffer;
+  uint32_t to = instruction.outputs[0].buffer;
   int64_t count = countOf(out);
-  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       parallelRanges(count, [&](int64_t begin, int64_t end) {
         std::fill(static_cast<T*>(buffers[to]) + begin, static_cast<T*>(buffers[to]) + end,

@@ -120,20 +120,20 @@ int runRow(const Forest<T>& forest, const int64_t* roots, int64_t trees, Aggrega
 }
 
 template <typename T>
-KernelOr makeTrees(const Step& step, Aggregate how) {
+KernelOr makeTrees(const Instruction& instruction, Aggregate how) {
   uint32_t in[7];
   for (size_t i = 0; i < 7; ++i) {
-    in[i] = step.inputs[i].buffer;
+    in[i] = instruction.inputs[i].buffer;
   }
   Forest<T> shape = {};
-  shape.nodeCount = step.inputs[2].desc.dims[0];
-  shape.memberCount = step.inputs[3].desc.dims[0];
-  shape.weightCount = step.inputs[4].desc.dims[0];
-  shape.features = step.inputs[0].desc.dims[1];
-  shape.outputs = step.outputs[0].desc.dims[1];
-  int64_t trees = step.inputs[6].desc.dims[0];
-  int64_t rows = step.inputs[0].desc.dims[0];
-  uint32_t out = step.outputs[0].buffer;
+  shape.nodeCount = instruction.inputs[2].desc.dims[0];
+  shape.memberCount = instruction.inputs[3].desc.dims[0];
+  shape.weightCount = instruction.inputs[4].desc.dims[0];
+  shape.features = instruction.inputs[0].desc.dims[1];
+  shape.outputs = instruction.outputs[0].desc.dims[1];
+  int64_t trees = instruction.inputs[6].desc.dims[0];
+  int64_t rows = instruction.inputs[0].desc.dims[0];
+  uint32_t out = instruction.outputs[0].buffer;
   auto scratch = static_cast<size_t>(rows * shape.outputs);
   return makeKernel(
       [=, sums = std::vector<double>(scratch)](void* const* buffers) mutable {
@@ -161,44 +161,45 @@ KernelOr makeTrees(const Step& step, Aggregate how) {
       kTreeMessages);
 }
 
-KernelOr createTrees(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(step, "aggregate"));
+KernelOr createTrees(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(instruction, "aggregate"));
   Aggregate how = name == "average" ? Aggregate::kAverage
                   : name == "min"   ? Aggregate::kMin
                   : name == "max"   ? Aggregate::kMax
                                     : Aggregate::kSum;
-  ElementType type = step.inputs[0].desc.type;
+  ElementType type = instruction.inputs[0].desc.type;
   constexpr size_t kRanks[] = {2, 1, 2, 1, 1, 1, 1};
-  bool fits = runtime::isFloat(type) && step.outputs[0].desc.type == type &&
-              step.outputs[0].desc.dims.size() == 2 &&
-              step.outputs[0].desc.dims[0] == step.inputs[0].desc.dims[0];
+  bool fits = runtime::isFloat(type) && instruction.outputs[0].desc.type == type &&
+              instruction.outputs[0].desc.dims.size() == 2 &&
+              instruction.outputs[0].desc.dims[0] == instruction.inputs[0].desc.dims[0];
   for (size_t i = 0; i < 7; ++i) {
     bool index = i == 2 || i > 4;
-    fits = fits && step.inputs[i].desc.type == (index ? ElementType::kI64 : type) &&
-           step.inputs[i].desc.dims.size() == kRanks[i];
+    fits = fits && instruction.inputs[i].desc.type == (index ? ElementType::kI64 : type) &&
+           instruction.inputs[i].desc.dims.size() == kRanks[i];
   }
-  if (!fits || step.inputs[2].desc.dims[1] != kColumns ||
-      step.inputs[1].desc.dims[0] != step.inputs[2].desc.dims[0] ||
-      step.inputs[4].desc.dims != step.inputs[5].desc.dims) {
-    return invalidStep(step, "has operands that do not fit each other");
+  if (!fits || instruction.inputs[2].desc.dims[1] != kColumns ||
+      instruction.inputs[1].desc.dims[0] != instruction.inputs[2].desc.dims[0] ||
+      instruction.inputs[4].desc.dims != instruction.inputs[5].desc.dims) {
+    return invalidInstruction(instruction, "has operands that do not fit each other");
   }
-  return dispatchFloat(type, [&]<typename T>() -> KernelOr { return makeTrees<T>(step, how); });
+  return dispatchFloat(type,
+                       [&]<typename T>() -> KernelOr { return makeTrees<T>(instruction, how); });
 }
 
-KernelOr createSquaredDistance(const Step& step) {
-  const Dims& lhs = step.inputs[0].desc.dims;
-  const Dims& rhs = step.inputs[1].desc.dims;
+KernelOr createSquaredDistance(const Instruction& instruction) {
+  const Dims& lhs = instruction.inputs[0].desc.dims;
+  const Dims& rhs = instruction.inputs[1].desc.dims;
   if (lhs.size() != 2 || rhs.size() != 2 || lhs[1] != rhs[1] ||
-      step.outputs[0].desc.dims != Dims{lhs[0], rhs[0]}) {
-    return invalidStep(step, "has operands that do not fit each other");
+      instruction.outputs[0].desc.dims != Dims{lhs[0], rhs[0]}) {
+    return invalidInstruction(instruction, "has operands that do not fit each other");
   }
-  uint32_t a = step.inputs[0].buffer;
-  uint32_t b = step.inputs[1].buffer;
-  uint32_t out = step.outputs[0].buffer;
+  uint32_t a = instruction.inputs[0].buffer;
+  uint32_t b = instruction.inputs[1].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
   int64_t rows = lhs[0];
   int64_t columns = rhs[0];
   int64_t features = lhs[1];
-  return dispatchFloat(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchFloat(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       const T* x = static_cast<const T*>(buffers[a]);
       const T* y = static_cast<const T*>(buffers[b]);
@@ -281,17 +282,17 @@ struct Coupling {
   std::vector<double> q, qp, p;
 };
 
-KernelOr createCoupleProbabilities(const Step& step) {
-  const Dims& dims = step.inputs[0].desc.dims;
+KernelOr createCoupleProbabilities(const Instruction& instruction) {
+  const Dims& dims = instruction.inputs[0].desc.dims;
   if (dims.size() != 3 || dims[1] != dims[2] ||
-      step.outputs[0].desc.dims != Dims{dims[0], dims[1]}) {
-    return invalidStep(step, "has operands that do not fit each other");
+      instruction.outputs[0].desc.dims != Dims{dims[0], dims[1]}) {
+    return invalidInstruction(instruction, "has operands that do not fit each other");
   }
   int64_t rows = dims[0];
   int64_t classes = dims[1];
-  uint32_t in = step.inputs[0].buffer;
-  uint32_t out = step.outputs[0].buffer;
-  return dispatchFloat(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  uint32_t in = instruction.inputs[0].buffer;
+  uint32_t out = instruction.outputs[0].buffer;
+  return dispatchFloat(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, coupling = Coupling(classes)](void* const* buffers) mutable {
       for (int64_t row = 0; row < rows; ++row) {
         coupling.start(static_cast<const T*>(buffers[in]) + row * classes * classes);

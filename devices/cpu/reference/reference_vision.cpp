@@ -16,15 +16,16 @@ enum class Padding { kZeros, kBorder, kReflection };
 
 /// Index of attribute `name`'s value in `values`, or InvalidArgument.
 template <typename Enum, size_t N>
-absl::StatusOr<Enum> parse(const Step& step, const char* name,
+absl::StatusOr<Enum> parse(const Instruction& instruction, const char* name,
                            const absl::string_view (&values)[N]) {
-  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(step, name));
+  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(instruction, name));
   for (size_t i = 0; i < N; ++i) {
     if (values[i] == value) {
       return static_cast<Enum>(i);
     }
   }
-  return invalidStep(step, absl::StrCat(name, " is \"", value, "\", which is unknown"));
+  return invalidInstruction(instruction,
+                            absl::StrCat(name, " is \"", value, "\", which is unknown"));
 }
 
 /// Input elements along one dim that make up a sample; index -1 is in the zeros around it.
@@ -220,23 +221,24 @@ class Sample {
   size_t count_ = 0;
 };
 
-absl::StatusOr<std::vector<GridAxis>> gridAxes(const Step& step) {
+absl::StatusOr<std::vector<GridAxis>> gridAxes(const Instruction& instruction) {
   static constexpr absl::string_view kModes[] = {"nearest", "linear", "cubic"};
   static constexpr absl::string_view kPaddings[] = {"zeros", "border", "reflection"};
-  GR_ASSIGN_OR_RETURN(Mode mode, parse<Mode>(step, "mode", kModes));
-  GR_ASSIGN_OR_RETURN(Padding padding, parse<Padding>(step, "padding", kPaddings));
-  GR_ASSIGN_OR_RETURN(bool corners, attributeOr(step, "align_corners", false));
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& grid = step.inputs[1].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Mode mode, parse<Mode>(instruction, "mode", kModes));
+  GR_ASSIGN_OR_RETURN(Padding padding, parse<Padding>(instruction, "padding", kPaddings));
+  GR_ASSIGN_OR_RETURN(bool corners, attributeOr(instruction, "align_corners", false));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  const Dims& grid = instruction.inputs[1].desc.dims;
+  const Dims& out = instruction.outputs[0].desc.dims;
   size_t rank = in.size();
   bool fits = rank >= 3 && rank <= kMostSpatial + 2 && grid.size() == rank && out.size() == rank &&
               grid[0] == in[0] && out[0] == in[0] && out[1] == in[1] &&
               grid.back() == static_cast<int64_t>(rank) - 2 &&
               std::equal(out.begin() + 2, out.end(), grid.begin() + 1) &&
-              runtime::isFloat(step.inputs[1].desc.type) && (countOf(in) != 0 || countOf(out) == 0);
+              runtime::isFloat(instruction.inputs[1].desc.type) &&
+              (countOf(in) != 0 || countOf(out) == 0);
   if (!fits) {
-    return invalidStep(step, "the shapes of input, grid and result do not fit");
+    return invalidInstruction(instruction, "the shapes of input, grid and result do not fit");
   }
   std::vector<GridAxis> axes;
   for (size_t d = 2; d < rank; ++d) {
@@ -336,16 +338,16 @@ void writeBlock(const SampleBlock& samples, const std::vector<GridAxis>& axes, c
   runWide([&] { samples.write(axes, x, of.plane, of.channels, y, of.places); });
 }
 
-KernelOr makeGridSample(const Step& step, std::vector<GridAxis> axes, FillBlock fill,
+KernelOr makeGridSample(const Instruction& instruction, std::vector<GridAxis> axes, FillBlock fill,
                         WriteBlock write) {
-  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& in = instruction.inputs[0].desc.dims;
   int64_t batch = in[0];
   GridPlanes of{in[1], countOf(absl::MakeConstSpan(in).subspan(2)),
-                countOf(absl::MakeConstSpan(step.outputs[0].desc.dims).subspan(2))};
-  bool floats = step.outputs[0].desc.type == runtime::ElementType::kF32;
-  uint32_t image = step.inputs[0].buffer;
-  uint32_t grid = step.inputs[1].buffer;
-  uint32_t result = step.outputs[0].buffer;
+                countOf(absl::MakeConstSpan(instruction.outputs[0].desc.dims).subspan(2))};
+  bool floats = instruction.outputs[0].desc.type == runtime::ElementType::kF32;
+  uint32_t image = instruction.inputs[0].buffer;
+  uint32_t grid = instruction.inputs[1].buffer;
+  uint32_t result = instruction.outputs[0].buffer;
   int64_t blocks = (of.places + kBlock - 1) / kBlock;
   return makeKernel([=, axes = std::move(axes)](void* const* buffers) {
     parallelFor(batch * blocks, kBlock * of.channels * 16, [&](int64_t block) {
@@ -360,11 +362,11 @@ KernelOr makeGridSample(const Step& step, std::vector<GridAxis> axes, FillBlock 
   });
 }
 
-KernelOr createGridSample(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::vector<GridAxis> axes, gridAxes(step));
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return dispatchFloat(step.inputs[1].desc.type, [&]<typename G>() -> KernelOr {
-      return makeGridSample(step, std::move(axes), fillBlock<G>, writeBlock<T>);
+KernelOr createGridSample(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::vector<GridAxis> axes, gridAxes(instruction));
+  return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return dispatchFloat(instruction.inputs[1].desc.type, [&]<typename G>() -> KernelOr {
+      return makeGridSample(instruction, std::move(axes), fillBlock<G>, writeBlock<T>);
     });
   });
 }

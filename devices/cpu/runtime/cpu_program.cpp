@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
     GR_ASSIGN_OR_RETURN(program->code_, CodeImage::load(executable.code));
   }
   GR_RETURN_IF_ERROR(program->checkMemory(executable, memoryLimit));
-  GR_RETURN_IF_ERROR(program->createSteps(executable));
+  GR_RETURN_IF_ERROR(program->createInstructions(executable));
   program->countMemory(executable);
   GR_RETURN_IF_ERROR(program->placeArena(executable));
   GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
@@ -45,11 +45,12 @@ absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limi
 
 void CpuProgram::countMemory(const Executable& executable) {
   std::vector<bool> counted(executable.buffers.size(), false);
-  recordMemory_.reserve(executable.steps.size());
-  for (const Step& step : executable.steps) {
+  recordMemory_.reserve(executable.instructions.size());
+  for (const Instruction& instruction : executable.instructions) {
     RecordMemory& memory = recordMemory_.emplace_back();
-    memory.scratch = step.scratch ? executable.buffers[step.scratch->buffer].bytes : 0;
-    for (const Argument& input : step.inputs) {
+    memory.scratch =
+        instruction.scratch ? executable.buffers[instruction.scratch->buffer].bytes : 0;
+    for (const Argument& input : instruction.inputs) {
       const Buffer& buffer = executable.buffers[input.buffer];
       if (buffer.isStored() && !counted[input.buffer]) {
         counted[input.buffer] = true;
@@ -71,28 +72,29 @@ absl::Status CpuProgram::placeArena(const Executable& executable) {
   return absl::OkStatus();
 }
 
-absl::Status CpuProgram::createSteps(const Executable& executable) {
+absl::Status CpuProgram::createInstructions(const Executable& executable) {
   RefusalCollector refusals;
-  for (size_t i = 0; i < executable.steps.size(); ++i) {
-    const Step& step = executable.steps[i];
-    GR_RETURN_IF_ERROR(refusals.take(createStep(step), step, i));
+  for (size_t i = 0; i < executable.instructions.size(); ++i) {
+    const Instruction& instruction = executable.instructions[i];
+    GR_RETURN_IF_ERROR(refusals.take(createInstruction(instruction), instruction, i));
   }
   return refusals.status();
 }
 
-absl::Status CpuProgram::createStep(const Step& step) {
+absl::Status CpuProgram::createInstruction(const Instruction& instruction) {
   OpRecord record;
   record.label = static_cast<uint32_t>(labels_.size());
-  labels_.push_back(step.label);
-  if (step.kernel == "send" || step.kernel == "receive") {
-    edges_.push_back(bindEdge(step, record));
+  labels_.push_back(instruction.label);
+  if (instruction.kernel == "send" || instruction.kernel == "receive") {
+    edges_.push_back(bindEdge(instruction, record));
   } else {
-    const KernelEntry* entry = findKernel(step.kernel);
+    const KernelEntry* entry = findKernel(instruction.kernel);
     if (entry == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no kernel \"", instruction.kernel, "\""));
     }
     KernelContext context{onednn_, code_.get()};
-    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createKernel(*entry, step, context));
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createKernel(*entry, instruction, context));
     record.run = runKernel;
     record.state = kernel.get();
     kernels_.push_back(std::move(kernel));
@@ -110,7 +112,8 @@ absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weight
       if (!stored.ok()) {
         return runtime::annotate(stored.status(), absl::StrCat("buffer ", i));
       }
-      buffers_[i] = const_cast<uint8_t*>(stored->bytes);  // no step writes to a stored buffer
+      buffers_[i] =
+          const_cast<uint8_t*>(stored->bytes);  // no instruction writes to a stored buffer
       stored_.push_back(std::move(stored->owner));
     }
   }
@@ -144,7 +147,7 @@ absl::StatusOr<CpuProgram::Stored> CpuProgram::store(const Buffer& buffer, Weigh
 }
 
 absl::Status CpuProgram::errorMessage(const OpRecord& record, int code) const {
-  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown step";
+  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown instruction";
   if (record.state == nullptr) {
     return absl::InternalError(absl::StrCat(where, ": error ", code));
   }

@@ -43,8 +43,8 @@ class CpuProgram : public Program {
   absl::Status checkMemory(const Executable& executable, uint64_t limit);
   void countMemory(const Executable& executable);
   absl::Status placeArena(const Executable& executable);
-  absl::Status createSteps(const Executable& executable);
-  absl::Status createStep(const Step& step);
+  absl::Status createInstructions(const Executable& executable);
+  absl::Status createInstruction(const Instruction& instruction);
   struct Stored {
     const uint8_t* bytes;
     std::shared_ptr<const void> owner;

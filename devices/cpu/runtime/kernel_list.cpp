@@ -57,19 +57,20 @@ constexpr KernelEntry primitive(absl::string_view name) {
 }
 
 template <PlanFunction plan>
-absl::StatusOr<LayoutChoice> chooseOnRows(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::optional<Step> rows, onRows(step));
+absl::StatusOr<LayoutChoice> chooseOnRows(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::optional<Instruction> rows, onRows(instruction));
   if (!rows) {
-    return choosePrimitive(step, plan);
+    return choosePrimitive(instruction, plan);
   }
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePrimitive(*rows, plan));
-  return fromRows(step, std::move(choice));
+  return fromRows(instruction, std::move(choice));
 }
 
 template <PlanFunction plan>
-absl::StatusOr<std::unique_ptr<Kernel>> createOnRows(const Step& step, KernelContext& context) {
-  GR_ASSIGN_OR_RETURN(std::optional<Step> rows, onRows(step));
-  return createPrimitive(rows ? *rows : step, context, plan);
+absl::StatusOr<std::unique_ptr<Kernel>> createOnRows(const Instruction& instruction,
+                                                     KernelContext& context) {
+  GR_ASSIGN_OR_RETURN(std::optional<Instruction> rows, onRows(instruction));
+  return createPrimitive(rows ? *rows : instruction, context, plan);
 }
 
 /// A primitive that takes images of one row in place of those along one dim.
@@ -135,21 +136,21 @@ bool isFor(const Row& row, absl::string_view operation) {
   return false;
 }
 
-/// `step` as a loader gets it.
-Step withLayouts(Step step, const LayoutChoice& choice) {
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    step.inputs[i].desc = choice.inputs[i];
+/// `instruction` as a loader gets it.
+Instruction withLayouts(Instruction instruction, const LayoutChoice& choice) {
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+    instruction.inputs[i].desc = choice.inputs[i];
   }
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    step.outputs[i].desc = choice.outputs[i];
+  for (size_t i = 0; i < instruction.outputs.size(); ++i) {
+    instruction.outputs[i].desc = choice.outputs[i];
   }
-  for (size_t i = 0; i < step.postOps.size(); ++i) {
-    auto& postOp = step.postOps[i];
+  for (size_t i = 0; i < instruction.postOps.size(); ++i) {
+    auto& postOp = instruction.postOps[i];
     if (postOp.operand.has_value() && postOp.kind != PostOpKind::kSum) {
       postOp.operand->desc = choice.postOps[i];
     }
   }
-  return step;
+  return instruction;
 }
 
 /// A kernel on fewer threads than the device has.
@@ -187,35 +188,37 @@ const KernelEntry* findKernel(absl::string_view name) {
   return row == nullptr ? nullptr : &row->entry;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry, const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry,
+                                                     const Instruction& instruction,
                                                      KernelContext& context) {
-  if (step.threads == 0) {
-    return entry.create(step, context);
+  if (instruction.threads == 0) {
+    return entry.create(instruction, context);
   }
-  ScopedThreads threads(static_cast<int>(step.threads));
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry.create(step, context));
-  return std::make_unique<NarrowKernel>(std::move(kernel), step.threads);
+  ScopedThreads threads(static_cast<int>(instruction.threads));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry.create(instruction, context));
+  return std::make_unique<NarrowKernel>(std::move(kernel), instruction.threads);
 }
 
-std::vector<Candidate> candidates(const Step& step) {
+std::vector<Candidate> candidates(const Instruction& instruction) {
   std::vector<Candidate> result;
   for (const Row& row : kRows) {
-    if (isFor(row, step.operation)) {
-      result.push_back({&row.entry, row.entry.choose(step)});
+    if (isFor(row, instruction.operation)) {
+      result.push_back({&row.entry, row.entry.choose(instruction)});
     }
   }
   return result;
 }
 
-absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* refused) {
+absl::StatusOr<Candidate> bestCandidate(const Instruction& instruction,
+                                        const RefusedKernels* refused) {
   std::string reasons;
   for (const Row& row : kRows) {
-    if (!isFor(row, step.operation)) {
+    if (!isFor(row, instruction.operation)) {
       continue;
     }
-    absl::StatusOr<LayoutChoice> choice = row.entry.choose(step);
+    absl::StatusOr<LayoutChoice> choice = row.entry.choose(instruction);
     if (choice.ok() && refused != nullptr &&
-        refused->contains(withLayouts(step, *choice), row.entry.name)) {
+        refused->contains(withLayouts(instruction, *choice), row.entry.name)) {
       choice = absl::UnimplementedError("refused when it was loaded");
     }
     if (choice.ok()) {
@@ -223,8 +226,8 @@ absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* 
     }
     absl::StrAppend(&reasons, "\n  ", row.entry.name, ": ", choice.status().message());
   }
-  return absl::UnimplementedError(
-      absl::StrCat(step.label, " (", step.operation, "): no kernel of the CPU takes it:", reasons));
+  return absl::UnimplementedError(absl::StrCat(instruction.label, " (", instruction.operation,
+                                               "): no kernel of the CPU takes it:", reasons));
 }
 
 }  // namespace graphrun::devices::cpu

@@ -15,16 +15,17 @@
 
 namespace graphrun::devices::cpu {
 
-/// All kernels, best first, the reference last: the first that accepts a step is the one to use,
-/// unless measurements say otherwise.
+/// All kernels, best first, the reference last: the first that accepts an instruction is the one to
+/// use, unless measurements say otherwise.
 absl::Span<const KernelEntry> kernels();
 
 /// The kernel of that name, or null.
 const KernelEntry* findKernel(absl::string_view name);
 
-/// `entry`'s kernel for `step`, which runs on as many threads as the step says: those of the
-/// calling thread's ScopedThreads, or step.threads.
-absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry, const Step& step,
+/// `entry`'s kernel for `instruction`, which runs on as many threads as the instruction says: those
+/// of the calling thread's ScopedThreads, or instruction.threads.
+absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry,
+                                                     const Instruction& instruction,
                                                      KernelContext& context);
 
 struct Candidate {
@@ -32,12 +33,14 @@ struct Candidate {
   absl::StatusOr<LayoutChoice> choice;  ///< or why it declines
 };
 
-/// Asks each kernel that computes operations (not "copy" and "generated") for `step`, in order.
-std::vector<Candidate> candidates(const Step& step);
+/// Asks each kernel that computes operations (not "copy" and "generated") for `instruction`, in
+/// order.
+std::vector<Candidate> candidates(const Instruction& instruction);
 
-/// The first kernel that accepts `step`, with its layouts, and is not `refused` (may be null) for
-/// the step with these; Unimplemented with all reasons if none does.
-absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* refused = nullptr);
+/// The first kernel that accepts `instruction`, with its layouts, and is not `refused` (may be
+/// null) for the instruction with these; Unimplemented with all reasons if none does.
+absl::StatusOr<Candidate> bestCandidate(const Instruction& instruction,
+                                        const RefusedKernels* refused = nullptr);
 
 }  // namespace graphrun::devices::cpu
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "devices/cpu/base/onednn_layouts.h"
-#include "devices/executable/step_text.h"
+#include "devices/executable/instruction_text.h"
 #include "runtime/base/element_type.h"
 
 namespace graphrun::devices::cpu {
@@ -46,25 +46,25 @@ std::string describeClass(const TensorDesc& desc, Role role) {
   return describeTensor(desc, absl::StrJoin(dims, "x"));
 }
 
-std::string keyOf(const Step& step, absl::string_view kernel, int threads) {
-  return absl::StrCat(kernel, " x", threads, " ", textOfStep(step, describeClass));
+std::string keyOf(const Instruction& instruction, absl::string_view kernel, int threads) {
+  return absl::StrCat(kernel, " x", threads, " ", textOfInstruction(instruction, describeClass));
 }
 
 /// Returns the elements of all tensors but weights.
-int64_t elementsOf(const Step& step) {
+int64_t elementsOf(const Instruction& instruction) {
   int64_t elements = 1;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     elements += isWeight(input.desc, Role::kInput) ? 0 : input.desc.spec().elementCount();
   }
-  for (const Argument& output : step.outputs) {
+  for (const Argument& output : instruction.outputs) {
     elements += output.desc.spec().elementCount();
   }
   return elements;
 }
 
-int64_t widthOf(const Step& step) {
-  bool has = !step.outputs.empty() && !step.outputs[0].desc.dims.empty();
-  return has ? std::max<int64_t>(1, step.outputs[0].desc.dims.back()) : 1;
+int64_t widthOf(const Instruction& instruction) {
+  bool has = !instruction.outputs.empty() && !instruction.outputs[0].desc.dims.empty();
+  return has ? std::max<int64_t>(1, instruction.outputs[0].desc.dims.back()) : 1;
 }
 
 /// Returns how many times the larger of two positive numbers is the smaller.
@@ -74,14 +74,16 @@ double ratio(int64_t a, int64_t b) {
 
 }  // namespace
 
-std::string describeStep(const Step& step) { return textOfStep(step, describeWhole); }
+std::string describeInstruction(const Instruction& instruction) {
+  return textOfInstruction(instruction, describeWhole);
+}
 
 Timings::Timings(absl::string_view text) {
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   if (lines.front() != kHeader) {
     return;
   }
-  for (size_t i = 1; i < lines.size() && size_ < kMostSteps; ++i) {
+  for (size_t i = 1; i < lines.size() && size_ < kMostInstructions; ++i) {
     std::vector<absl::string_view> parts = absl::StrSplit(lines[i], '\t');
     Measured measured{0, 0, 0, ++clock_};
     if (parts.size() == 4 && absl::SimpleAtod(parts[0], &measured.nanos) && measured.nanos >= 0 &&
@@ -105,15 +107,16 @@ void Timings::insert(const std::string& key, Measured measured) {
   ++size_;
 }
 
-std::optional<double> Timings::find(const Step& step, absl::string_view kernel, int threads) {
+std::optional<double> Timings::find(const Instruction& instruction, absl::string_view kernel,
+                                    int threads) {
   constexpr double kMostElements = 4;
   constexpr double kMostWidth = 1.5;
-  auto found = classes_.find(keyOf(step, kernel, threads));
+  auto found = classes_.find(keyOf(instruction, kernel, threads));
   if (found == classes_.end()) {
     return std::nullopt;
   }
-  const int64_t elements = elementsOf(step);
-  const int64_t width = widthOf(step);
+  const int64_t elements = elementsOf(instruction);
+  const int64_t width = widthOf(instruction);
   auto distance = [&](const Measured& known) {
     double more = ratio(known.elements, elements);
     double wider = ratio(known.width, width);
@@ -130,8 +133,10 @@ std::optional<double> Timings::find(const Step& step, absl::string_view kernel, 
   return nearest->nanos * static_cast<double>(elements) / static_cast<double>(nearest->elements);
 }
 
-void Timings::add(const Step& step, absl::string_view kernel, int threads, double nanos) {
-  insert(keyOf(step, kernel, threads), {elementsOf(step), widthOf(step), nanos, ++clock_});
+void Timings::add(const Instruction& instruction, absl::string_view kernel, int threads,
+                  double nanos) {
+  insert(keyOf(instruction, kernel, threads),
+         {elementsOf(instruction), widthOf(instruction), nanos, ++clock_});
 }
 
 std::string Timings::text() const {
@@ -144,7 +149,7 @@ std::string Timings::text() const {
     }
   }
   std::sort(lines.begin(), lines.end());
-  size_t first = lines.size() > kMostSteps ? lines.size() - kMostSteps : 0;
+  size_t first = lines.size() > kMostInstructions ? lines.size() - kMostInstructions : 0;
   std::string text = absl::StrCat(kHeader, "\n");
   for (size_t i = first; i < lines.size(); ++i) {
     text += lines[i].second;

@@ -1,4 +1,4 @@
-// Timings say how long steps took on a device, as text that is kept between compilations.
+// Timings say how long instructions took on a device, as text that is kept between compilations.
 #ifndef GRAPHRUN_DEVICES_CPU_RUNTIME_TIMINGS_H_
 #define GRAPHRUN_DEVICES_CPU_RUNTIME_TIMINGS_H_
 
@@ -13,34 +13,35 @@
 
 namespace graphrun::devices::cpu {
 
-/// Measured times of steps on one device. One thread.
+/// Measured times of instructions on one device. One thread.
 ///
-/// Steps that differ in nothing but batch and places (the dims that are neither channels nor a
-/// weight's) are of one class, as long as neither has more than four times the other's elements nor
-/// 1.5 times its width: the time of one tells the other's, in proportion to the elements. So a
-/// model is not measured again for every shape of its inputs, but each of its own steps is:
+/// Instructions that differ in nothing but batch and places (the dims that are neither channels nor
+/// a weight's) are of one class, as long as neither has more than four times the other's elements
+/// nor 1.5 times its width: the time of one tells the other's, in proportion to the elements. So a
+/// model is not measured again for every shape of its inputs, but each of its own instructions is:
 /// networks halve their images.
 class Timings {
  public:
-  /// Most steps that are remembered; those that were not asked for longest are forgotten first.
-  static constexpr size_t kMostSteps = 16384;
+  /// Most instructions that are remembered; those that were not asked for longest are forgotten
+  /// first.
+  static constexpr size_t kMostInstructions = 16384;
 
   /// Reads `text` (see `text()`); nothing of a text of another version, and not the lines that are
   /// damaged: what is missing is measured again.
   explicit Timings(absl::string_view text = "");
 
-  /// Nanoseconds of `step` by `kernel` on `threads` threads, from the nearest step of its class.
-  /// Infinity: it cannot be used (its results are too far off).
-  std::optional<double> find(const Step& step, absl::string_view kernel, int threads);
-  void add(const Step& step, absl::string_view kernel, int threads, double nanos);
+  /// Nanoseconds of `instruction` by `kernel` on `threads` threads, from the nearest instruction of
+  /// its class. Infinity: it cannot be used (its results are too far off).
+  std::optional<double> find(const Instruction& instruction, absl::string_view kernel, int threads);
+  void add(const Instruction& instruction, absl::string_view kernel, int threads, double nanos);
 
-  /// Everything that is known, a line a step.
+  /// Everything that is known, a line an instruction.
   std::string text() const;
   size_t size() const { return size_; }
 
  private:
   struct Measured {
-    int64_t elements;  ///< of the step's tensors but weights
+    int64_t elements;  ///< of the instruction's tensors but weights
     int64_t width;     ///< last dim of its result
     double nanos;
     uint64_t used;  ///< the higher, the later
@@ -52,9 +53,10 @@ class Timings {
   uint64_t clock_ = 0;
 };
 
-/// A step in words: operation, attributes, types, shapes, layouts, post-ops; neither buffers nor
-/// labels. Steps of one text are the same work, up to strides that a layout's name does not tell.
-std::string describeStep(const Step& step);
+/// An instruction in words: operation, attributes, types, shapes, layouts, post-ops; neither
+/// buffers nor labels. Instructions of one text are the same work, up to strides that a layout's
+/// name does not tell.
+std::string describeInstruction(const Instruction& instruction);
 
 }  // namespace graphrun::devices::cpu
 

@@ -2,10 +2,10 @@
 
 namespace graphrun::devices::cpu {
 
-absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Step& step) {
+absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Instruction& instruction) {
   std::vector<VectorPostOp> ops;
-  const Argument& result = step.outputs[0];
-  for (const PostOp& op : step.postOps) {
+  const Argument& result = instruction.outputs[0];
+  for (const PostOp& op : instruction.postOps) {
     if (op.kind == PostOpKind::kEltwise) {
       std::optional<PostOpCall> call = postOpCall(op);
       if (!call) {

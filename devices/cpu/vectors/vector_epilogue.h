@@ -18,9 +18,9 @@ struct VectorPostOp {
   const float* address = nullptr;  ///< the same in a run
 };
 
-/// The post-ops of `step`; Unimplemented where one of them is another operation, or adds a tensor
-/// that does not have the result's dims.
-absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Step& step);
+/// The post-ops of `instruction`; Unimplemented where one of them is another operation, or adds a
+/// tensor that does not have the result's dims.
+absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Instruction& instruction);
 
 /// Applies a function to `values`.
 template <size_t count>

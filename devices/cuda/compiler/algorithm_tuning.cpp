@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "devices/cuda/program/kernel_list.h"
-#include "devices/executable/step_text.h"
+#include "devices/executable/instruction_text.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 
@@ -22,14 +22,14 @@ std::string tensorText(const TensorDesc& desc, TensorRole) {
   return absl::StrCat(" ", desc.spec().toString(), desc.layout.empty() ? "" : " channels last");
 }
 
-/// The step in words, with the room that plans have.
-std::string keyOf(const Step& step) {
-  return absl::StrCat(step.kernel, " ", textOfStep(step, tensorText), " in ",
-                      step.scratch ? step.scratch->desc.spec().byteSize() : 0);
+/// The instruction in words, with the room that plans have.
+std::string keyOf(const Instruction& instruction) {
+  return absl::StrCat(instruction.kernel, " ", textOfInstruction(instruction, tensorText), " in ",
+                      instruction.scratch ? instruction.scratch->desc.spec().byteSize() : 0);
 }
 
-bool hasAlgorithms(const Step& step) {
-  const KernelEntry* entry = findKernel(step.kernel);
+bool hasAlgorithms(const Instruction& instruction) {
+  const KernelEntry* entry = findKernel(instruction.kernel);
   return entry != nullptr && entry->hasAlgorithms;
 }
 
@@ -45,15 +45,15 @@ class Tuner {
     tuning_.complete = true;
   }
 
-  void choose(Step& step) {
-    std::optional<size_t> plan = choices_.find(step);
+  void choose(Instruction& instruction) {
+    std::optional<size_t> plan = choices_.find(instruction);
     if (!plan && leftNanos_ > 0) {
-      plan = measure(step);
+      plan = measure(instruction);
     }
     if (!plan) {
       tuning_.complete = false;
     } else if (*plan > 0) {
-      step.attributes["plan"] = static_cast<int64_t>(*plan);
+      instruction.attributes["plan"] = static_cast<int64_t>(*plan);
     }
   }
 
@@ -64,27 +64,27 @@ class Tuner {
   }
 
  private:
-  std::optional<size_t> measure(const Step& step) {
+  std::optional<size_t> measure(const Instruction& instruction) {
     int64_t begin = runtime::nowNanos();
-    absl::StatusOr<size_t> plan = tryPlans(step);
+    absl::StatusOr<size_t> plan = tryPlans(instruction);
     leftNanos_ -= runtime::nowNanos() - begin;
     if (!plan.ok()) {
       runtime::log(runtime::LogLevel::kWarning,
-                   absl::StrCat("the plans of ", step.label,
+                   absl::StrCat("the plans of ", instruction.label,
                                 " are not measured: ", plan.status().message()));
       leftNanos_ = 0;
       return std::nullopt;
     }
-    choices_.add(step, *plan);
+    choices_.add(instruction, *plan);
     measured_ = true;
     return *plan;
   }
 
-  absl::StatusOr<size_t> tryPlans(const Step& step) {
+  absl::StatusOr<size_t> tryPlans(const Instruction& instruction) {
     if (trials_ == nullptr) {
       GR_ASSIGN_OR_RETURN(trials_, AlgorithmTrials::create(index_, libraries_));
     }
-    GR_ASSIGN_OR_RETURN(std::vector<PlanTime> times, trials_->run(step));
+    GR_ASSIGN_OR_RETURN(std::vector<PlanTime> times, trials_->run(instruction));
     return fastestPlan(times);
   }
 
@@ -104,7 +104,7 @@ PlanChoices::PlanChoices(absl::string_view text) {
   if (lines.front() != kHeader) {
     return;
   }
-  for (size_t i = 1; i < lines.size() && plans_.size() < kMostSteps; ++i) {
+  for (size_t i = 1; i < lines.size() && plans_.size() < kMostInstructions; ++i) {
     std::vector<absl::string_view> parts = absl::StrSplit(lines[i], '\t');
     size_t plan = 0;
     if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &plan) && plan < kMostAlgorithms) {
@@ -113,8 +113,8 @@ PlanChoices::PlanChoices(absl::string_view text) {
   }
 }
 
-std::optional<size_t> PlanChoices::find(const Step& step) {
-  auto found = plans_.find(keyOf(step));
+std::optional<size_t> PlanChoices::find(const Instruction& instruction) {
+  auto found = plans_.find(keyOf(instruction));
   if (found == plans_.end()) {
     return std::nullopt;
   }
@@ -122,9 +122,9 @@ std::optional<size_t> PlanChoices::find(const Step& step) {
   return found->second.plan;
 }
 
-void PlanChoices::add(const Step& step, size_t plan) {
-  plans_[keyOf(step)] = {plan, ++clock_};
-  if (plans_.size() > kMostSteps) {
+void PlanChoices::add(const Instruction& instruction, size_t plan) {
+  plans_[keyOf(instruction)] = {plan, ++clock_};
+  if (plans_.size() > kMostInstructions) {
     plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) {
       return a.second.used < b.second.used;
     }));
@@ -133,8 +133,8 @@ void PlanChoices::add(const Step& step, size_t plan) {
 
 std::string PlanChoices::text() const {
   std::map<uint64_t, std::string> lines;  // by use
-  for (const auto& [step, known] : plans_) {
-    lines[known.used] = absl::StrCat(known.plan, "\t", step, "\n");
+  for (const auto& [instruction, known] : plans_) {
+    lines[known.used] = absl::StrCat(known.plan, "\t", instruction, "\n");
   }
   std::string text = absl::StrCat(kHeader, "\n");
   for (const auto& [used, line] : lines) {
@@ -158,9 +158,9 @@ void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, T
     return;
   }
   Tuner tuner(index, libraries, tuning);
-  for (Step& step : executable.steps) {
-    if (hasAlgorithms(step)) {
-      tuner.choose(step);
+  for (Instruction& instruction : executable.instructions) {
+    if (hasAlgorithms(instruction)) {
+      tuner.choose(instruction);
     }
   }
   tuner.finish();

@@ -1,4 +1,4 @@
-// Which of its plans a library runs a step by: measured on the GPU, and remembered.
+// Which of its plans a library runs an instruction by: measured on the GPU, and remembered.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_ALGORITHM_TUNING_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_ALGORITHM_TUNING_H_
 
@@ -11,20 +11,21 @@
 
 namespace graphrun::devices::cuda {
 
-/// The fastest plan of steps on one kind of GPU with libraries of one version. One thread.
+/// The fastest plan of instructions on one kind of GPU with libraries of one version. One thread.
 class PlanChoices {
  public:
-  /// Most steps that are remembered; those that were not asked for longest are forgotten first.
-  static constexpr size_t kMostSteps = 16384;
+  /// Most instructions that are remembered; those that were not asked for longest are forgotten
+  /// first.
+  static constexpr size_t kMostInstructions = 16384;
 
   /// What `text` (see `text()`) holds; nothing of a text of another version, and not the lines that
   /// are damaged.
   explicit PlanChoices(absl::string_view text = "");
 
-  std::optional<size_t> find(const Step& step);
-  void add(const Step& step, size_t plan);
+  std::optional<size_t> find(const Instruction& instruction);
+  void add(const Instruction& instruction, size_t plan);
 
-  /// Everything that is known, a line a step; what was asked for last comes last.
+  /// Everything that is known, a line an instruction; what was asked for last comes last.
   std::string text() const;
 
  private:
@@ -32,7 +33,7 @@ class PlanChoices {
     size_t plan;
     uint64_t used;  ///< the higher, the later
   };
-  std::map<std::string, Known> plans_;  ///< by the step in words
+  std::map<std::string, Known> plans_;  ///< by the instruction in words
   uint64_t clock_ = 0;
 };
 
@@ -40,9 +41,10 @@ class PlanChoices {
 /// another one is faster by less than what measuring is wrong by.
 size_t fastestPlan(const std::vector<PlanTime>& times);
 
-/// Tells the libraries' steps of `executable` their fastest plan (attribute "plan") as far as it is
-/// known from `tuning`, or can be measured within its budget on GPU `index` of this machine, and
-/// leaves there what is known then. In deterministic sessions all have their library's first.
+/// Tells the libraries' instructions of `executable` their fastest plan (attribute "plan") as far
+/// as it is known from `tuning`, or can be measured within its budget on GPU `index` of this
+/// machine, and leaves there what is known then. In deterministic sessions all have their library's
+/// first.
 void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, Tuning& tuning);
 
 }  // namespace graphrun::devices::cuda

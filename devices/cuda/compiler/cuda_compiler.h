@@ -1,4 +1,5 @@
-// The compiler of GPUs: a partition becomes generated kernels and steps of the vendor's libraries.
+// The compiler of GPUs: a partition becomes generated kernels and instructions of the vendor's
+// libraries.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_CUDA_COMPILER_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_CUDA_COMPILER_H_
 

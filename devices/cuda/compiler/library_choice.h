@@ -1,16 +1,17 @@
-// Steps of the kernel list (devices/cuda/program/kernel_list.h) for operations and their epilogues.
+// Instructions of the kernel list (devices/cuda/program/kernel_list.h) for operations and their
+// epilogues.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 
-#include "devices/compiler/library_step.h"
+#include "devices/compiler/library_instruction.h"
 #include "devices/executable/kernel_refusals.h"
 #include "runtime/base/numerics.h"
 
 namespace graphrun::devices::cuda {
 
-/// A step and the library's kernel for it.
+/// An instruction and the library's kernel for it.
 struct LibraryChoice {
-  LibraryStep library;  ///< `library.step.kernel` is set
+  LibraryInstruction library;  ///< `library.instruction.kernel` is set
   uint64_t scratchBytes = 0;
 };
 
@@ -22,7 +23,7 @@ struct GpuTarget {
   const RefusedKernels* refused = nullptr;  ///< that are not to be chosen; null: none
 };
 
-/// How a step is wanted.
+/// How an instruction is wanted.
 struct LibraryOptions {
   runtime::Precision precision =
       runtime::Precision::kF32;             ///< kTF32: factors of f32 may be rounded
@@ -33,10 +34,10 @@ struct LibraryOptions {
 /// True for convolutions and pools: their tensors may lie with the channels last.
 bool hasImages(mlir::Operation* op);
 
-/// The best kernel for `op` and then `epilogue`, whose last result is `result` (see libraryStep).
-/// A tensor that is added and not needed afterwards may be where the result comes to lie (a post-op
-/// kSum). Unimplemented, with a reason, when no library takes all of it, or those that do refused
-/// it on this GPU.
+/// The best kernel for `op` and then `epilogue`, whose last result is `result` (see
+/// libraryInstruction). A tensor that is added and not needed afterwards may be where the result
+/// comes to lie (a post-op kSum). Unimplemented, with a reason, when no library takes all of it, or
+/// those that do refused it on this GPU.
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
                                             mlir::Value result, const LibraryOptions& options);

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/compiler/recurrent_steps.h"
+#include "devices/cuda/compiler/recurrent_instructions.h"
 #include "devices/cuda/kernels/kernel_errors.h"
 #include "devices/cuda/kernels/layouts.h"
 #include "runtime/base/status.h"
@@ -12,17 +12,17 @@ namespace {
 
 Extent extentOf(const std::array<uint32_t, 3>& size) { return {size[0], size[1], size[2]}; }
 
-void setLaunch(Step& step, const KernelLaunch& launch) {
-  step.kernel = "generated";
-  step.symbol = launch.symbol;
-  step.grid = extentOf(launch.grid);
-  step.block = extentOf(launch.block);
-  step.sharedBytes = launch.sharedBytes;
+void setLaunch(Instruction& instruction, const KernelLaunch& launch) {
+  instruction.kernel = "generated";
+  instruction.symbol = launch.symbol;
+  instruction.grid = extentOf(launch.grid);
+  instruction.block = extentOf(launch.block);
+  instruction.sharedBytes = launch.sharedBytes;
   for (const KernelArgument& argument : launch.arguments) {
     if (argument.kind == KernelArgument::Kind::kInteger) {
-      step.sizes.push_back(argument.value);
+      instruction.sizes.push_back(argument.value);
     } else if (argument.kind == KernelArgument::Kind::kErrors) {
-      step.attributes[kReportsErrors] = true;
+      instruction.attributes[kReportsErrors] = true;
     }
   }
 }
@@ -33,9 +33,10 @@ absl::StatusOr<uint64_t> StridedLayouts::bytes(const TensorDesc& desc) const {
   return layoutBytes(desc);
 }
 
-absl::Status StridedLayouts::setCopyKernel(Step& step) const {
-  AloneOperation copy = copyOperation(step.inputs[0].desc, step.outputs[0].desc, code_.context());
-  setLaunch(step, code_.add(copy.op).launches.front());
+absl::Status StridedLayouts::setCopyKernel(Instruction& instruction) const {
+  AloneOperation copy =
+      copyOperation(instruction.inputs[0].desc, instruction.outputs[0].desc, code_.context());
+  setLaunch(instruction, code_.add(copy.op).launches.front());
   return absl::OkStatus();
 }
 
@@ -84,29 +85,29 @@ absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
   for (const std::vector<uint8_t>& table : plan.tables) {
     tables.push_back(constantBytes(table));
   }
-  Step common;
+  Instruction common;
   common.operation = work.op->getName().getStringRef().str();
   common.label = labelOf(work.op);
   GR_RETURN_IF_ERROR(writer_.addScratch(common, plan.scratchBytes));
   for (const KernelLaunch& launch : plan.launches) {
-    Step step = common;
-    step.scratch.reset();
+    Instruction instruction = common;
+    instruction.scratch.reset();
     for (const KernelArgument& argument : launch.arguments) {
       auto index = static_cast<size_t>(argument.value);
       switch (argument.kind) {
         case KernelArgument::Kind::kOperand: {
-          GR_ASSIGN_OR_RETURN(step.inputs.emplace_back(),
+          GR_ASSIGN_OR_RETURN(instruction.inputs.emplace_back(),
                               values_.read(work.operands[index], way.operands[index]));
           break;
         }
         case KernelArgument::Kind::kTable:
-          step.inputs.push_back(tables[index]);
+          instruction.inputs.push_back(tables[index]);
           break;
         case KernelArgument::Kind::kResult:
-          step.outputs.push_back(results[index]);
+          instruction.outputs.push_back(results[index]);
           break;
         case KernelArgument::Kind::kScratch:
-          step.scratch = common.scratch;
+          instruction.scratch = common.scratch;
           break;
         case KernelArgument::Kind::kInteger:
         case KernelArgument::Kind::kErrors:
@@ -114,8 +115,8 @@ absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
           break;  // see setLaunch
       }
     }
-    setLaunch(step, launch);
-    executable_.steps.push_back(std::move(step));
+    setLaunch(instruction, launch);
+    executable_.instructions.push_back(std::move(instruction));
   }
   return absl::OkStatus();
 }
@@ -137,28 +138,28 @@ absl::Status Lowering::lowerRecurrent(const Work& work, const Way& way) {
     auto at = static_cast<size_t>(std::distance(operands.begin(), llvm::find(operands, value)));
     return values_.read(work.operands[at], desc);
   };
-  return RecurrentSteps(values_, writer_, code_, read)
+  return RecurrentInstructions(values_, writer_, code_, read)
       .add(llvm::cast<ir::RecurrentOp>(work.op), work.operands.back(), way.library);
 }
 
 absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {
-  Step step = way.library.library.step;
+  Instruction instruction = way.library.library.instruction;
   auto operand = work.operands.begin();
-  for (Argument& input : step.inputs) {
+  for (Argument& input : instruction.inputs) {
     GR_ASSIGN_OR_RETURN(input, values_.read(*operand++, input.desc));
   }
   std::optional<Argument> inPlace;
   if (way.library.library.isInPlace) {
-    inPlace = step.inputs[0];
+    inPlace = instruction.inputs[0];
   }
-  for (PostOp& post : step.postOps) {
+  for (PostOp& post : instruction.postOps) {
     if (post.kind == PostOpKind::kSum) {
-      GR_ASSIGN_OR_RETURN(inPlace, values_.read(*operand++, step.outputs[0].desc));
+      GR_ASSIGN_OR_RETURN(inPlace, values_.read(*operand++, instruction.outputs[0].desc));
     } else if (post.operand) {
       GR_ASSIGN_OR_RETURN(post.operand, values_.read(*operand++, post.operand->desc));
     }
   }
-  for (auto [output, result] : llvm::zip(step.outputs, work.results)) {
+  for (auto [output, result] : llvm::zip(instruction.outputs, work.results)) {
     if (inPlace) {
       values_.define(result, inPlace->buffer, output.desc);
       output = *inPlace;
@@ -166,8 +167,8 @@ absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {
       GR_ASSIGN_OR_RETURN(output, values_.write(result, output.desc));
     }
   }
-  GR_RETURN_IF_ERROR(writer_.addScratch(step, way.library.scratchBytes));
-  executable_.steps.push_back(std::move(step));
+  GR_RETURN_IF_ERROR(writer_.addScratch(instruction, way.library.scratchBytes));
+  executable_.instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }
 

@@ -1,8 +1,9 @@
-// Lowering of one partition: its pieces of work become steps. Internal to the GPU's compiler.
+// Lowering of one partition: its pieces of work become instructions. Internal to the GPU's
+// compiler.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LOWERING_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LOWERING_H_
 
-#include "devices/compiler/step_writer.h"
+#include "devices/compiler/instruction_writer.h"
 #include "devices/cuda/compiler/work.h"
 
 namespace graphrun::devices::cuda {
@@ -20,13 +21,13 @@ class StridedLayouts final : public LayoutRules {
                                     runtime::ElementType type) const override {
     return TensorDesc{type, desc.dims, desc.layout};
   }
-  absl::Status setCopyKernel(Step& step) const override;
+  absl::Status setCopyKernel(Instruction& instruction) const override;
 
  private:
   KernelCode& code_;
 };
 
-/// One use: writes the steps of a partition into `executable` (buffers have no offsets yet).
+/// One use: writes the instructions of a partition into `executable` (buffers have no offsets yet).
 class Lowering {
  public:
   /// All that is given outlives this.
@@ -48,7 +49,7 @@ class Lowering {
   KernelCode& code_;
   StridedLayouts layouts_;
   ValueTable values_;
-  StepWriter writer_;
+  InstructionWriter writer_;
 };
 
 }  // namespace graphrun::devices::cuda

@@ -4,7 +4,7 @@
 #include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/library_choice.h"
-#include "devices/cuda/compiler/recurrent_steps.h"
+#include "devices/cuda/compiler/recurrent_instructions.h"
 #include "devices/cuda/compiler/ways.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

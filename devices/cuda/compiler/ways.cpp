@@ -32,16 +32,16 @@ TensorDesc channelsLastDesc(mlir::Value value) {
 
 Way wayOf(LibraryChoice choice) {
   Way way;
-  const Step& step = choice.library.step;
-  for (const Argument& input : step.inputs) {
+  const Instruction& instruction = choice.library.instruction;
+  for (const Argument& input : instruction.inputs) {
     way.operands.push_back(input.desc);
   }
-  for (auto [post, value] : llvm::zip(step.postOps, choice.library.postOperands)) {
+  for (auto [post, value] : llvm::zip(instruction.postOps, choice.library.postOperands)) {
     if (value) {
-      way.operands.push_back(post.operand ? post.operand->desc : step.outputs[0].desc);
+      way.operands.push_back(post.operand ? post.operand->desc : instruction.outputs[0].desc);
     }
   }
-  for (const Argument& output : step.outputs) {
+  for (const Argument& output : instruction.outputs) {
     way.results.push_back(output.desc);
   }
   way.library = std::move(choice);

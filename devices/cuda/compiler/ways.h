@@ -6,19 +6,19 @@
 
 namespace graphrun::devices::cuda {
 
-/// Of a library's step for `op` and then `epilogue` (see chooseLibrary). Convolutions on tensor
-/// cores have the channels last, others are dense; pools are either. Unimplemented, with the
+/// Of a library's instruction for `op` and then `epilogue` (see chooseLibrary). Convolutions on
+/// tensor cores have the channels last, others are dense; pools are either. Unimplemented, with the
 /// reasons, when no library takes it.
 absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
                                              llvm::ArrayRef<mlir::Operation*> epilogue,
                                              mlir::Value result, const GpuTarget& target);
 
-/// Of a step for a product of 8-bit floats (see chooseFloat8Product).
+/// Of an instruction for a product of 8-bit floats (see chooseFloat8Product).
 absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
                                             mlir::Value result, const GpuTarget& target);
 
-/// Of a step for a group of an attention (see chooseAttention).
+/// Of an instruction for a group of an attention (see chooseAttention).
 absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group, const GpuTarget& target);
 
 /// Of a generated kernel for `op`: dense, and where it is no slower so, with the channels last.

@@ -90,22 +90,22 @@ uint32_t alignmentOf(CUdeviceptr address) {
 
 class ProductKernel : public Kernel {
  public:
-  static absl::StatusOr<std::unique_ptr<Kernel>> create(const Step& step,
+  static absl::StatusOr<std::unique_ptr<Kernel>> create(const Instruction& instruction,
                                                         const KernelContext& context) {
-    GR_ASSIGN_OR_RETURN(MatrixProduct product, matrixProductOf(step));
+    GR_ASSIGN_OR_RETURN(MatrixProduct product, matrixProductOf(instruction));
     GR_ASSIGN_OR_RETURN(ProductLibrary::Use use, context.products.use());
     std::unique_ptr<ProductKernel> kernel(new ProductKernel(use, product));
-    kernel->left_ = context.addressOf(step.inputs[1]);
-    kernel->right_ = context.addressOf(step.inputs[0]);
-    kernel->bias_ = product.hasBias ? context.addressOf(step.inputs[2]) : 0;
-    kernel->result_ = context.addressOf(step.outputs[0]);
-    if (step.scratch) {
-      kernel->workspace_ = context.addressOf(*step.scratch);
-      kernel->workspaceBytes_ = step.scratch->desc.spec().byteSize();
+    kernel->left_ = context.addressOf(instruction.inputs[1]);
+    kernel->right_ = context.addressOf(instruction.inputs[0]);
+    kernel->bias_ = product.hasBias ? context.addressOf(instruction.inputs[2]) : 0;
+    kernel->result_ = context.addressOf(instruction.outputs[0]);
+    if (instruction.scratch) {
+      kernel->workspace_ = context.addressOf(*instruction.scratch);
+      kernel->workspaceBytes_ = instruction.scratch->desc.spec().byteSize();
     }
     GR_RETURN_IF_ERROR(kernel->describe(product));
-    GR_ASSIGN_OR_RETURN(kernel->plan_, algorithmOf(step));
-    GR_RETURN_IF_ERROR(runtime::annotate(kernel->findAlgorithm(), step.label));
+    GR_ASSIGN_OR_RETURN(kernel->plan_, algorithmOf(instruction));
+    GR_RETURN_IF_ERROR(runtime::annotate(kernel->findAlgorithm(), instruction.label));
     return kernel;
   }
 
@@ -238,14 +238,14 @@ class ProductKernel : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> chooseProduct(const Step& step) {
-  GR_RETURN_IF_ERROR(matrixProductOf(step).status());
+absl::StatusOr<KernelChoice> chooseProduct(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(matrixProductOf(instruction).status());
   return KernelChoice{kWorkspaceBytes, "cublasLt"};
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createProduct(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createProduct(const Instruction& instruction,
                                                       const KernelContext& context) {
-  return ProductKernel::create(step, context);
+  return ProductKernel::create(instruction, context);
 }
 
 }  // namespace graphrun::devices::cuda

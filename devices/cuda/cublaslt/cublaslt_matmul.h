@@ -8,10 +8,10 @@ namespace graphrun::devices::cuda {
 
 /// What matrixProductOf takes. The scratch memory is the library's workspace: with less of it fewer
 /// algorithms are there to choose from.
-absl::StatusOr<KernelChoice> chooseProduct(const Step& step);
+absl::StatusOr<KernelChoice> chooseProduct(const Instruction& instruction);
 /// The algorithm is the first that the library's heuristic names for the shapes, the addresses'
 /// alignment and the workspace.
-absl::StatusOr<std::unique_ptr<Kernel>> createProduct(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createProduct(const Instruction& instruction,
                                                       const KernelContext& context);
 
 }  // namespace graphrun::devices::cuda

@@ -27,13 +27,13 @@ struct Operand {
   }
 };
 
-absl::Status misfit(const Step& step) {
+absl::Status misfit(const Instruction& instruction) {
   return absl::InvalidArgumentError(
-      absl::StrCat(step.label, ": the shapes of the operands and the result do not fit"));
+      absl::StrCat(instruction.label, ": the shapes of the operands and the result do not fit"));
 }
 
-absl::Status declined(const Step& step, absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat(step.label, ": ", what));
+absl::Status declined(const Instruction& instruction, absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat(instruction.label, ": ", what));
 }
 
 /// A 1-D operand is a row on the left and a column on the right, and is not transposed.
@@ -68,70 +68,72 @@ bool liesTransposed(const TensorDesc& desc) {
          liesAs(desc, {1, desc.dims[0]});
 }
 
-absl::Status checkFactorTypes(const Step& step, ElementType result) {
-  const TensorDesc& lhs = step.inputs[0].desc;
-  const TensorDesc& rhs = step.inputs[1].desc;
+absl::Status checkFactorTypes(const Instruction& instruction, ElementType result) {
+  const TensorDesc& lhs = instruction.inputs[0].desc;
+  const TensorDesc& rhs = instruction.inputs[1].desc;
   if (!isTensorCoreFloat8(lhs.type) && !isTensorCoreFloat8(rhs.type)) {
     return lhs.type == result && rhs.type == result
                ? absl::OkStatus()
-               : declined(step, "expected operands of the result's type");
+               : declined(instruction, "expected operands of the result's type");
   }
   bool bothAre = isTensorCoreFloat8(lhs.type) && isTensorCoreFloat8(rhs.type);
   bool hasFine = lhs.type == ElementType::kF8E4M3FN || rhs.type == ElementType::kF8E4M3FN;
   if (!bothAre || !hasFine || result == ElementType::kF64) {
-    return declined(step, "8-bit floats are multiplied by each other, one of them f8e4m3fn");
+    return declined(instruction, "8-bit floats are multiplied by each other, one of them f8e4m3fn");
   }
-  return step.inputs.size() == 3 && result == ElementType::kF32
-             ? declined(step, "no bias of f32 is added to a product of 8-bit floats")
+  return instruction.inputs.size() == 3 && result == ElementType::kF32
+             ? declined(instruction, "no bias of f32 is added to a product of 8-bit floats")
              : absl::OkStatus();
 }
 
-absl::Status checkTypes(const Step& step) {
-  if (step.operation != "gr.matmul" || step.inputs.size() < 2 || step.inputs.size() > 3 ||
-      step.outputs.size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(step.label, ": expected gr.matmul of two operands, a bias and a result"));
+absl::Status checkTypes(const Instruction& instruction) {
+  if (instruction.operation != "gr.matmul" || instruction.inputs.size() < 2 ||
+      instruction.inputs.size() > 3 || instruction.outputs.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        instruction.label, ": expected gr.matmul of two operands, a bias and a result"));
   }
-  const TensorDesc& result = step.outputs[0].desc;
+  const TensorDesc& result = instruction.outputs[0].desc;
   if (result.type != ElementType::kF32 && result.type != ElementType::kF64 &&
       result.type != ElementType::kF16 && result.type != ElementType::kBF16) {
-    return declined(step, "products of that type are not the library's");
+    return declined(instruction, "products of that type are not the library's");
   }
-  bool areDense = result.layout.empty() && step.inputs[0].desc.layout.empty() &&
-                  (step.inputs[1].desc.layout.empty() || liesTransposed(step.inputs[1].desc));
-  if (step.inputs.size() == 3) {
-    areDense =
-        areDense && step.inputs[2].desc.layout.empty() && step.inputs[2].desc.type == result.type;
+  bool areDense =
+      result.layout.empty() && instruction.inputs[0].desc.layout.empty() &&
+      (instruction.inputs[1].desc.layout.empty() || liesTransposed(instruction.inputs[1].desc));
+  if (instruction.inputs.size() == 3) {
+    areDense = areDense && instruction.inputs[2].desc.layout.empty() &&
+               instruction.inputs[2].desc.type == result.type;
   }
-  return areDense ? checkFactorTypes(step, result.type)
-                  : declined(step, "expected dense operands of the result's type");
+  return areDense ? checkFactorTypes(instruction, result.type)
+                  : declined(instruction, "expected dense operands of the result's type");
 }
 
 /// See matrixProductOf.
-absl::Status checkFloat8(const Step& step, const MatrixProduct& product) {
+absl::Status checkFloat8(const Instruction& instruction, const MatrixProduct& product) {
   constexpr int64_t kMultiple = 16;
   if (!isTensorCoreFloat8(product.leftType)) {
     return absl::OkStatus();
   }
   if (!product.left.transposed || product.right.transposed || product.batch != 1) {
-    return declined(step, "of 8-bit floats one matrix is multiplied by one that lies transposed");
+    return declined(instruction,
+                    "of 8-bit floats one matrix is multiplied by one that lies transposed");
   }
   return product.left.rows % kMultiple == 0 && product.left.columns % kMultiple == 0
              ? absl::OkStatus()
-             : declined(step,
+             : declined(instruction,
                         absl::StrCat("8-bit floats are multiplied by a matrix of multiples of ",
                                      kMultiple, " only, not of ", product.left.rows, " x ",
                                      product.left.columns));
 }
 
-absl::Status addPostOps(const Step& step, MatrixProduct& product) {
+absl::Status addPostOps(const Instruction& instruction, MatrixProduct& product) {
   size_t next = 0;
-  if (next < step.postOps.size() && step.postOps[next].kind == PostOpKind::kSum) {
+  if (next < instruction.postOps.size() && instruction.postOps[next].kind == PostOpKind::kSum) {
     product.accumulates = true;
     ++next;
   }
-  if (next < step.postOps.size() && step.postOps[next].kind == PostOpKind::kEltwise) {
-    const PostOp& op = step.postOps[next];
+  if (next < instruction.postOps.size() && instruction.postOps[next].kind == PostOpKind::kEltwise) {
+    const PostOp& op = instruction.postOps[next];
     if (op.algorithm == "gr.relu") {
       product.activation = Activation::kRelu;
       ++next;
@@ -140,18 +142,18 @@ absl::Status addPostOps(const Step& step, MatrixProduct& product) {
       ++next;
     }
   }
-  return next == step.postOps.size()
+  return next == instruction.postOps.size()
              ? absl::OkStatus()
-             : declined(step, "only a sum, then relu or gelu_tanh, can follow a product");
+             : declined(instruction, "only a sum, then relu or gelu_tanh, can follow a product");
 }
 
 /// The dims that the result must have.
-Dims resultDims(const Step& step, const Operand& lhs, const Operand& rhs) {
+Dims resultDims(const Instruction& instruction, const Operand& lhs, const Operand& rhs) {
   Dims dims = lhs.batch.size() >= rhs.batch.size() ? lhs.batch : rhs.batch;
-  if (step.inputs[0].desc.dims.size() > 1) {
+  if (instruction.inputs[0].desc.dims.size() > 1) {
     dims.push_back(lhs.rows);
   }
-  if (step.inputs[1].desc.dims.size() > 1) {
+  if (instruction.inputs[1].desc.dims.size() > 1) {
     dims.push_back(rhs.columns);
   }
   return dims;
@@ -173,60 +175,62 @@ bool isTensorCoreFloat8(ElementType type) {
   return type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2;
 }
 
-absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
-  GR_RETURN_IF_ERROR(checkTypes(step));
-  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
-  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
-  const Dims& lhsDims = step.inputs[0].desc.dims;
-  const Dims& rhsDims = step.inputs[1].desc.dims;
+absl::StatusOr<MatrixProduct> matrixProductOf(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkTypes(instruction));
+  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(instruction, "transpose_lhs", false));
+  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(instruction, "transpose_rhs", false));
+  const Dims& lhsDims = instruction.inputs[0].desc.dims;
+  const Dims& rhsDims = instruction.inputs[1].desc.dims;
   if (lhsDims.empty() || rhsDims.empty()) {
-    return misfit(step);
+    return misfit(instruction);
   }
   transposeLhs = transposeLhs && lhsDims.size() > 1;
   transposeRhs = transposeRhs && rhsDims.size() > 1;
   Operand lhs = operandOf(lhsDims, transposeLhs, true);
   Operand rhs = operandOf(rhsDims, transposeRhs, false);
-  if (lhs.columns != rhs.rows || !hasDims(step.outputs[0].desc.dims, resultDims(step, lhs, rhs))) {
-    return misfit(step);
+  if (lhs.columns != rhs.rows ||
+      !hasDims(instruction.outputs[0].desc.dims, resultDims(instruction, lhs, rhs))) {
+    return misfit(instruction);
   }
   bool oneMatrix = lhs.batch.empty() || rhs.batch.empty();
   if (!oneMatrix && lhs.batch != rhs.batch) {
-    return declined(step, "batches that broadcast against each other");
+    return declined(instruction, "batches that broadcast against each other");
   }
-  if (step.outputs[0].desc.spec().elementCount() == 0 || lhs.columns == 0) {
-    return declined(step, "a product of nothing");
+  if (instruction.outputs[0].desc.spec().elementCount() == 0 || lhs.columns == 0) {
+    return declined(instruction, "a product of nothing");
   }
   MatrixProduct product;
-  product.type = step.outputs[0].desc.type;
-  product.leftType = step.inputs[1].desc.type;
-  product.rightType = step.inputs[0].desc.type;
+  product.type = instruction.outputs[0].desc.type;
+  product.leftType = instruction.inputs[1].desc.type;
+  product.rightType = instruction.inputs[0].desc.type;
   if (rhs.batch.empty() && !transposeLhs) {  // rows of several matrices are rows of one
     lhs.rows *= lhs.matrices();
     lhs.batch.clear();
   }
   product.batch = std::max(lhs.matrices(), rhs.matrices());
   if (product.batch > std::numeric_limits<int32_t>::max()) {
-    return declined(step, "more than 2^31 matrices");
+    return declined(instruction, "more than 2^31 matrices");
   }
-  const bool liesSo = liesTransposed(step.inputs[1].desc);
+  const bool liesSo = liesTransposed(instruction.inputs[1].desc);
   if (liesSo && transposeRhs) {
-    return declined(step, "a second operand that is transposed and lies so, too");
+    return declined(instruction, "a second operand that is transposed and lies so, too");
   }
   product.left = columnMatrix(rhs, transposeRhs || liesSo);
   product.right = columnMatrix(lhs, transposeLhs);
   product.result = {rhs.columns, lhs.rows, false, product.batch > 1 ? lhs.rows * rhs.columns : 0};
-  product.hasBias = step.inputs.size() == 3;
-  if (product.hasBias && step.inputs[2].desc.spec().elementCount() != rhs.columns) {
-    return misfit(step);
+  product.hasBias = instruction.inputs.size() == 3;
+  if (product.hasBias && instruction.inputs[2].desc.spec().elementCount() != rhs.columns) {
+    return misfit(instruction);
   }
-  GR_ASSIGN_OR_RETURN(product.tf32, attributeOr(step, "tf32", false));
-  GR_ASSIGN_OR_RETURN(std::vector<double> scales, attributeOr(step, kScales, std::vector{1.0}));
+  GR_ASSIGN_OR_RETURN(product.tf32, attributeOr(instruction, "tf32", false));
+  GR_ASSIGN_OR_RETURN(std::vector<double> scales,
+                      attributeOr(instruction, kScales, std::vector{1.0}));
   if (scales.size() != 1) {
-    return declined(step, "a product has one scale");
+    return declined(instruction, "a product has one scale");
   }
   product.factor = scales[0];
-  GR_RETURN_IF_ERROR(checkFloat8(step, product));
-  GR_RETURN_IF_ERROR(addPostOps(step, product));
+  GR_RETURN_IF_ERROR(checkFloat8(instruction, product));
+  GR_RETURN_IF_ERROR(addPostOps(instruction, product));
   return product;
 }
 

@@ -1,4 +1,4 @@
-// A gr.matmul step as a column-major library takes it. Internal to devices/cuda.
+// A gr.matmul instruction as a column-major library takes it. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_CUBLASLT_MATRIX_PRODUCT_H_
 #define GRAPHRUN_DEVICES_CUDA_CUBLASLT_MATRIX_PRODUCT_H_
 
@@ -23,8 +23,8 @@ struct ColumnMatrix {
 enum class Activation : uint8_t { kNone, kRelu, kGeluTanh };
 
 /// result = activation(factor * left * right + bias + what the result's buffer holds). A row-major
-/// matrix is a column-major one transposed, so left and right change places: `left` is the step's
-/// second operand.
+/// matrix is a column-major one transposed, so left and right change places: `left` is the
+/// instruction's second operand.
 struct MatrixProduct {
   runtime::ElementType type = runtime::ElementType::kInvalid;  ///< of the result and the bias
   runtime::ElementType leftType =
@@ -35,7 +35,7 @@ struct MatrixProduct {
   ColumnMatrix right;
   ColumnMatrix result;
   int64_t batch = 1;
-  bool hasBias = false;      ///< the step's third operand: one value a row of the result
+  bool hasBias = false;      ///< the instruction's third operand: one value a row of the result
   bool accumulates = false;  ///< adds what the result's buffer holds
   Activation activation = Activation::kNone;
   bool tf32 = false;  ///< of f32: factors are rounded to ten bits of mantissa, sums are exact f32
@@ -48,16 +48,16 @@ inline constexpr char kScales[] = "scales";
 /// True for the 8-bit floating-point types that tensor cores multiply.
 bool isTensorCoreFloat8(runtime::ElementType type);
 
-/// Of a step of gr.matmul with dense operands: attributes "transpose_lhs", "transpose_rhs", "tf32",
-/// kScales; post-ops: a sum, then relu or gelu_tanh. InvalidArgument for shapes that do not fit,
-/// Unimplemented for what the library does not do in one call (batches that broadcast against each
-/// other, empty matrices, other types and post-ops).
+/// Of an instruction of gr.matmul with dense operands: attributes "transpose_lhs", "transpose_rhs",
+/// "tf32", kScales; post-ops: a sum, then relu or gelu_tanh. InvalidArgument for shapes that do not
+/// fit, Unimplemented for what the library does not do in one call (batches that broadcast against
+/// each other, empty matrices, other types and post-ops).
 ///
 /// Operands of 8-bit floats follow the rules of GPUs before sm_100, which hold on all later ones,
 /// too: one matrix each, rows of both whose elements are multiplied with each other lie side by
 /// side (the second operand is transposed, or has the strides of such a one), sums of a multiple of
 /// 16 products, a multiple of 16 columns, one of the two of e4m3, and no bias of f32.
-absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step);
+absl::StatusOr<MatrixProduct> matrixProductOf(const Instruction& instruction);
 
 }  // namespace graphrun::devices::cuda
 

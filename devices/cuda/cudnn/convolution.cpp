@@ -15,27 +15,29 @@ using Dims = std::vector<int64_t>;
 using runtime::ElementType;
 
 /// Products of bytes, as quantised models have them.
-bool isOfBytes(const Step& step) {
-  return step.operation == "gr.conv" && step.inputs[0].desc.type == ElementType::kU8 &&
-         step.inputs[1].desc.type == ElementType::kI8 &&
-         step.outputs[0].desc.type == ElementType::kI32;
+bool isOfBytes(const Instruction& instruction) {
+  return instruction.operation == "gr.conv" &&
+         instruction.inputs[0].desc.type == ElementType::kU8 &&
+         instruction.inputs[1].desc.type == ElementType::kI8 &&
+         instruction.outputs[0].desc.type == ElementType::kI32;
 }
 
-absl::Status checkTypes(const Step& step) {
-  bool known = step.operation == "gr.conv" || step.operation == "gr.conv_transpose";
-  if (!known || step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1) {
+absl::Status checkTypes(const Instruction& instruction) {
+  bool known = instruction.operation == "gr.conv" || instruction.operation == "gr.conv_transpose";
+  if (!known || instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
+      instruction.outputs.size() != 1) {
     return absl::InvalidArgumentError("expected a convolution of input, filter and perhaps a bias");
   }
-  if (isOfBytes(step)) {
-    return step.inputs.size() == 2 && step.postOps.empty()
+  if (isOfBytes(instruction)) {
+    return instruction.inputs.size() == 2 && instruction.postOps.empty()
                ? absl::OkStatus()
                : absl::UnimplementedError("nothing goes into cuDNN's convolutions of bytes");
   }
-  ElementType type = step.outputs[0].desc.type;
+  ElementType type = instruction.outputs[0].desc.type;
   bool same = type == ElementType::kF32 || type == ElementType::kF16 || type == ElementType::kBF16;
   auto check = [&](const Argument& argument) { same = same && argument.desc.type == type; };
-  std::for_each(step.inputs.begin(), step.inputs.end(), check);
-  for (const PostOp& post : step.postOps) {
+  std::for_each(instruction.inputs.begin(), instruction.inputs.end(), check);
+  for (const PostOp& post : instruction.postOps) {
     if (post.operand) {
       check(*post.operand);
     }
@@ -46,16 +48,16 @@ absl::Status checkTypes(const Step& step) {
                     "i32");
 }
 
-/// The operation of the step is a correlation from one image to another one; a transposed one runs
-/// from its result back to its input.
+/// The operation of the instruction is a correlation from one image to another one; a transposed
+/// one runs from its result back to its input.
 struct Images {
   const Dims& from;
   const Dims& to;
 };
 
-absl::Status checkDims(const Step& step, const Images& images) {
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  const Dims& filter = step.inputs[1].desc.dims;
+absl::Status checkDims(const Instruction& instruction, const Images& images) {
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  const Dims& filter = instruction.inputs[1].desc.dims;
   size_t rank = images.from.size();
   if (rank < 3 || rank > 5) {
     return absl::UnimplementedError("cuDNN's convolutions have 1 to 3 spatial dims");
@@ -84,14 +86,14 @@ absl::StatusOr<int64_t> padsEnd(int64_t begin, int64_t covering, int64_t stride)
   return begin >= covering && begin <= most ? begin : std::max<int64_t>(covering, 0);
 }
 
-absl::StatusOr<CudnnWindow> windowFor(const Step& step, bool transposed) {
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> kernel = step.inputs[1].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+absl::StatusOr<CudnnWindow> windowFor(const Instruction& instruction, bool transposed) {
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> kernel = instruction.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(
       Window window,
-      transposed ? transposedWindowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2))
-                 : windowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2), false));
+      transposed ? transposedWindowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2))
+                 : windowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2), false));
   Dims ends;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     GR_ASSIGN_OR_RETURN(int64_t end,
@@ -103,18 +105,19 @@ absl::StatusOr<CudnnWindow> windowFor(const Step& step, bool transposed) {
                      windowDims(ends, 0)};
 }
 
-absl::StatusOr<Convolution> understand(const Step& step) {
-  GR_RETURN_IF_ERROR(checkTypes(step));
+absl::StatusOr<Convolution> understand(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkTypes(instruction));
   Convolution convolution;
-  convolution.transposed = step.operation == "gr.conv_transpose";
-  const TensorDesc& input = step.inputs[0].desc;
-  const TensorDesc& filter = step.inputs[1].desc;
-  const TensorDesc& result = step.outputs[0].desc;
-  GR_RETURN_IF_ERROR(checkDims(step, convolution.transposed ? Images{result.dims, input.dims}
-                                                            : Images{input.dims, result.dims}));
-  GR_ASSIGN_OR_RETURN(convolution.window, windowFor(step, convolution.transposed));
+  convolution.transposed = instruction.operation == "gr.conv_transpose";
+  const TensorDesc& input = instruction.inputs[0].desc;
+  const TensorDesc& filter = instruction.inputs[1].desc;
+  const TensorDesc& result = instruction.outputs[0].desc;
+  GR_RETURN_IF_ERROR(checkDims(instruction, convolution.transposed
+                                                ? Images{result.dims, input.dims}
+                                                : Images{input.dims, result.dims}));
+  GR_ASSIGN_OR_RETURN(convolution.window, windowFor(instruction, convolution.transposed));
   GR_ASSIGN_OR_RETURN(convolution.channelsLast, haveChannelsLast({&input, &filter, &result}));
-  if (isOfBytes(step)) {
+  if (isOfBytes(instruction)) {
     convolution.sumsIn = CUDNN_DATA_INT32;
     if (!convolution.channelsLast) {
       return absl::UnimplementedError("cuDNN's convolutions of bytes want the channels last");
@@ -123,15 +126,15 @@ absl::StatusOr<Convolution> understand(const Step& step) {
   convolution.input = imageShape(input.dims, convolution.channelsLast);
   convolution.filter = imageShape(filter.dims, convolution.channelsLast);
   convolution.result = imageShape(result.dims, convolution.channelsLast);
-  GR_ASSIGN_OR_RETURN(convolution.epilogue, epilogueOf(step, convolution));
+  GR_ASSIGN_OR_RETURN(convolution.epilogue, epilogueOf(instruction, convolution));
   return convolution;
 }
 
 }  // namespace
 
-absl::StatusOr<Convolution> convolutionOf(const Step& step) {
-  absl::StatusOr<Convolution> convolution = understand(step);
-  GR_RETURN_IF_ERROR(runtime::annotate(convolution.status(), step.label));
+absl::StatusOr<Convolution> convolutionOf(const Instruction& instruction) {
+  absl::StatusOr<Convolution> convolution = understand(instruction);
+  GR_RETURN_IF_ERROR(runtime::annotate(convolution.status(), instruction.label));
   return convolution;
 }
 

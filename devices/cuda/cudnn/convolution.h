@@ -1,4 +1,4 @@
-// A gr.conv or gr.conv_transpose step as cuDNN takes it. Internal to devices/cuda.
+// A gr.conv or gr.conv_transpose instruction as cuDNN takes it. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_CONVOLUTION_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_CONVOLUTION_H_
 
@@ -26,12 +26,12 @@ struct Convolution {
   std::vector<EpilogueOp> epilogue;
 };
 
-/// Of a step of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input, filter, perhaps a bias,
-/// and post-ops; attributes as on the CPU, and "tf32". Or of gr.conv alone, of u8 by i8 to i32,
-/// with the channels last (engines of 9.19 for sm_80 to sm_120). InvalidArgument for what does not
-/// fit. Unimplemented for what the library has no engine for, or only its slowest: see
+/// Of an instruction of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input, filter, perhaps a
+/// bias, and post-ops; attributes as on the CPU, and "tf32". Or of gr.conv alone, of u8 by i8 to
+/// i32, with the channels last (engines of 9.19 for sm_80 to sm_120). InvalidArgument for what does
+/// not fit. Unimplemented for what the library has no engine for, or only its slowest: see
 /// convolution_epilogue.h.
-absl::StatusOr<Convolution> convolutionOf(const Step& step);
+absl::StatusOr<Convolution> convolutionOf(const Instruction& instruction);
 
 }  // namespace graphrun::devices::cuda
 

@@ -116,19 +116,19 @@ bool isUsual(const std::vector<EpilogueOp>& ops, const Convolution& convolution)
 }
 
 /// Whether the library makes engines for whatever follows the convolution.
-absl::StatusOr<bool> fusesAll(const Step& step, const Convolution& convolution) {
-  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  bool lacksGroups = groups > 1 && step.outputs[0].desc.type == runtime::ElementType::kBF16;
+absl::StatusOr<bool> fusesAll(const Instruction& instruction, const Convolution& convolution) {
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  bool lacksGroups = groups > 1 && instruction.outputs[0].desc.type == runtime::ElementType::kBF16;
   return convolution.channelsLast && convolution.window.strides.size() == 2 && !lacksGroups;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Step& step,
+absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Instruction& instruction,
                                                    const Convolution& convolution) {
   std::vector<EpilogueOp> ops;
-  if (step.inputs.size() == 3) {
-    Argument bias = step.inputs[2];
+  if (instruction.inputs.size() == 3) {
+    Argument bias = instruction.inputs[2];
     std::vector<int64_t> dims(convolution.result.dims.size(), 1);
     dims[1] = convolution.result.dims[1];
     if (bias.desc.spec().elementCount() != dims[1]) {
@@ -138,7 +138,7 @@ absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Step& step,
     GR_ASSIGN_OR_RETURN(EpilogueOp added, binaryOf(CUDNN_POINTWISE_ADD, bias, convolution));
     ops.push_back(std::move(added));
   }
-  for (const PostOp& post : step.postOps) {
+  for (const PostOp& post : instruction.postOps) {
     if (post.kind == PostOpKind::kEltwise) {
       GR_ASSIGN_OR_RETURN(EpilogueOp op, functionOf(post));
       ops.push_back(std::move(op));
@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Step& step,
       isAddition(ops[1], convolution.result.dims)) {
     std::swap(ops[0], ops[1]);
   }
-  GR_ASSIGN_OR_RETURN(bool all, fusesAll(step, convolution));
+  GR_ASSIGN_OR_RETURN(bool all, fusesAll(instruction, convolution));
   if (ops.empty() || all || (!convolution.transposed && isUsual(ops, convolution))) {
     return ops;
   }

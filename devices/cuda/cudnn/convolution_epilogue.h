@@ -6,8 +6,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// The bias and the post-ops of `step`, a convolution of these shapes. A tensor that is added comes
-/// before the bias: so the library's engines want it.
+/// The bias and the post-ops of `instruction`, a convolution of these shapes. A tensor that is
+/// added comes before the bias: so the library's engines want it.
 ///
 /// Its engines (9.19, for sm_80 to sm_100) compute
 /// - in any layout: a convolution; one with a bias, which a tensor may be added before and relu may
@@ -16,7 +16,7 @@ namespace graphrun::devices::cuda {
 ///   behind either of them; but with groups not of bf16.
 /// Unimplemented for all else. A clip's upper bound only their slowest engine has: a kernel of its
 /// own is faster.
-absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Step& step,
+absl::StatusOr<std::vector<EpilogueOp>> epilogueOf(const Instruction& instruction,
                                                    const Convolution& convolution);
 
 }  // namespace graphrun::devices::cuda

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "devices/executable/attention_step.h"
+#include "devices/executable/attention_instruction.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -16,12 +16,13 @@ constexpr int64_t kWidest = 256;
 /// Elements that engines load and store at once.
 constexpr int64_t kVector = 8;
 
-absl::Status checkTypes(const Step& step) {
-  ElementType type = step.outputs[0].desc.type;
-  bool fits = (type == ElementType::kF16 || type == ElementType::kBF16) && step.postOps.empty();
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    ElementType its = step.inputs[i].desc.type;
-    fits = fits && step.inputs[i].desc.layout.empty() &&
+absl::Status checkTypes(const Instruction& instruction) {
+  ElementType type = instruction.outputs[0].desc.type;
+  bool fits =
+      (type == ElementType::kF16 || type == ElementType::kBF16) && instruction.postOps.empty();
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+    ElementType its = instruction.inputs[i].desc.type;
+    fits = fits && instruction.inputs[i].desc.layout.empty() &&
            (its == type || (i == 3 && its == ElementType::kF32));
   }
   return fits ? absl::OkStatus()
@@ -61,9 +62,9 @@ bool isEmpty(const Attention& a) {
   return std::min({a.batch, a.heads, a.rows, a.keys, a.width, a.valueWidth}) < 1;
 }
 
-absl::StatusOr<Attention> understand(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Attention a, attentionOf(step));
-  GR_RETURN_IF_ERROR(checkTypes(step));
+absl::StatusOr<Attention> understand(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(Attention a, attentionOf(instruction));
+  GR_RETURN_IF_ERROR(checkTypes(instruction));
   if (isEmpty(a)) {
     return absl::UnimplementedError("an attention of nothing");
   }
@@ -84,12 +85,13 @@ absl::StatusOr<Attention> understand(const Step& step) {
   return a;
 }
 
-/// One step's graph. The pattern that the engines know ends with what training needs, the logarithm
-/// of the sums, which nothing reads here.
+/// One instruction's graph. The pattern that the engines know ends with what training needs, the
+/// logarithm of the sums, which nothing reads here.
 class AttentionGraph {
  public:
-  AttentionGraph(const CudnnStep& step, const Attention& attention, const CudnnTarget& target)
-      : step_(step),
+  AttentionGraph(const CudnnInstruction& known, const Attention& attention,
+                 const CudnnTarget& target)
+      : known_(known),
         its_(attention),
         graph_(target),
         scores_{dense({its_.batch, its_.heads, its_.rows, its_.keys})},
@@ -105,11 +107,12 @@ class AttentionGraph {
       GR_ASSIGN_OR_RETURN(scores, hideWhatFollows(scores));
     }
     GR_ASSIGN_OR_RETURN(CudnnTensor weights, softmax(scores));
-    GR_ASSIGN_OR_RETURN(CudnnTensor value, add(step_.step.inputs[2], its_.value, valueDims(its_)));
+    GR_ASSIGN_OR_RETURN(CudnnTensor value,
+                        add(known_.instruction.inputs[2], its_.value, valueDims(its_)));
     GR_ASSIGN_OR_RETURN(CudnnTensor output,
-                        add(step_.step.outputs[0], its_.output, outputDims(its_)));
+                        add(known_.instruction.outputs[0], its_.output, outputDims(its_)));
     GR_RETURN_IF_ERROR(graph_.multiply(weights, value, output));
-    GR_ASSIGN_OR_RETURN(CudnnLimits limits, step_.limits());
+    GR_ASSIGN_OR_RETURN(CudnnLimits limits, known_.limits());
     return std::move(graph_).plan(limits);
   }
 
@@ -124,7 +127,7 @@ class AttentionGraph {
 
   TensorOr addShaped(const Argument& argument, int64_t offset, const CudnnShape& shape) {
     uint64_t bytes = static_cast<uint64_t>(offset) * runtime::elementSize(argument.desc.type);
-    return graph_.addTensor(argument.desc.type, shape, step_.addressOf(argument) + bytes);
+    return graph_.addTensor(argument.desc.type, shape, known_.addressOf(argument) + bytes);
   }
 
   /// An element-wise operation on scores.
@@ -136,12 +139,13 @@ class AttentionGraph {
 
   /// Query times key, whose rows become columns, times the scale.
   TensorOr score() {
-    GR_ASSIGN_OR_RETURN(CudnnTensor query, add(step_.step.inputs[0], its_.query,
+    GR_ASSIGN_OR_RETURN(CudnnTensor query, add(known_.instruction.inputs[0], its_.query,
                                                {its_.batch, its_.heads, its_.rows, its_.width}));
     CudnnShape turned = shapeOf(its_.key, keyDims(its_));
     std::swap(turned.dims[2], turned.dims[3]);
     std::swap(turned.strides[2], turned.strides[3]);
-    GR_ASSIGN_OR_RETURN(CudnnTensor key, addShaped(step_.step.inputs[1], its_.key.offset, turned));
+    GR_ASSIGN_OR_RETURN(CudnnTensor key,
+                        addShaped(known_.instruction.inputs[1], its_.key.offset, turned));
     GR_ASSIGN_OR_RETURN(CudnnTensor product, graph_.addInner(scores_));
     GR_RETURN_IF_ERROR(graph_.multiply(query, key, product));
     GR_ASSIGN_OR_RETURN(CudnnTensor scale, graph_.addScalar(static_cast<float>(its_.scale), 4));
@@ -160,7 +164,7 @@ class AttentionGraph {
         shape.strides[d] = its_.rows * its_.keys;
       }
     }
-    return addShaped(step_.step.inputs[3], 0, shape);
+    return addShaped(known_.instruction.inputs[3], 0, shape);
   }
 
   /// Minus infinity where the key comes after the query.
@@ -195,12 +199,12 @@ class AttentionGraph {
     GR_ASSIGN_OR_RETURN(CudnnTensor statistics, graph_.addInner(rows_));
     GR_RETURN_IF_ERROR(graph_.apply({CUDNN_POINTWISE_ADD}, {most, logarithm}, statistics));
     GR_ASSIGN_OR_RETURN(CudnnTensor weights,
-                        graph_.addInner(scores_, step_.step.outputs[0].desc.type));
+                        graph_.addInner(scores_, known_.instruction.outputs[0].desc.type));
     GR_RETURN_IF_ERROR(graph_.apply({CUDNN_POINTWISE_DIV}, {powers, sum}, weights));
     return weights;
   }
 
-  const CudnnStep& step_;
+  const CudnnInstruction& known_;
   const Attention& its_;
   CudnnGraph graph_;
   CudnnShape scores_, rows_;
@@ -208,14 +212,15 @@ class AttentionGraph {
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> chooseFusedAttention(const Step& step) {
-  GR_RETURN_IF_ERROR(runtime::annotate(understand(step).status(), step.label));
-  return KernelChoice{cudnnWorkspace(step, false), "cudnn"};
+absl::StatusOr<KernelChoice> chooseFusedAttention(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(runtime::annotate(understand(instruction).status(), instruction.label));
+  return KernelChoice{cudnnWorkspace(instruction, false), "cudnn"};
 }
 
-absl::StatusOr<CudnnPlan> planFusedAttention(const CudnnStep& step, const CudnnTarget& target) {
-  GR_ASSIGN_OR_RETURN(Attention attention, understand(step.step));
-  return AttentionGraph(step, attention, target).plan();
+absl::StatusOr<CudnnPlan> planFusedAttention(const CudnnInstruction& known,
+                                             const CudnnTarget& target) {
+  GR_ASSIGN_OR_RETURN(Attention attention, understand(known.instruction));
+  return AttentionGraph(known, attention, target).plan();
 }
 
 }  // namespace graphrun::devices::cuda

@@ -6,17 +6,18 @@
 
 namespace graphrun::devices::cuda {
 
-/// gr.attention (see devices/executable/attention_step.h) of f16 or bf16 with columns of 8, 16 …
-/// 256 neighbours that begin where 16 bytes do; a mask is of that type or of f32, with a value for
-/// each key. Scores are of f32, the weights that values are multiplied with of the operands' type.
-/// Query heads may share those of the keys. Any number of rows and keys. Nothing is documented of
-/// rows that the mask hides wholly by minus infinity: compilers give it none
+/// gr.attention (see devices/executable/attention_instruction.h) of f16 or bf16 with columns of 8,
+/// 16 … 256 neighbours that begin where 16 bytes do; a mask is of that type or of f32, with a value
+/// for each key. Scores are of f32, the weights that values are multiplied with of the operands'
+/// type. Query heads may share those of the keys. Any number of rows and keys. Nothing is
+/// documented of rows that the mask hides wholly by minus infinity: compilers give it none
 /// (compiler/expansions.h).
 ///
 /// For all of that engines of 9.19 make plans, for sm_80 to sm_120. They are compiled for their
 /// graph when the program is loaded.
-absl::StatusOr<KernelChoice> chooseFusedAttention(const Step& step);
-absl::StatusOr<CudnnPlan> planFusedAttention(const CudnnStep& step, const CudnnTarget& target);
+absl::StatusOr<KernelChoice> chooseFusedAttention(const Instruction& instruction);
+absl::StatusOr<CudnnPlan> planFusedAttention(const CudnnInstruction& known,
+                                             const CudnnTarget& target);
 
 }  // namespace graphrun::devices::cuda
 

@@ -11,8 +11,8 @@ namespace graphrun::devices::cuda {
 ///
 /// It is asked for as a convolution with windows of one place, as neither cuDNN's own product
 /// (9.19) nor cuBLASLt's takes bytes without a sign.
-absl::StatusOr<KernelChoice> chooseByteProduct(const Step& step);
-absl::StatusOr<CudnnPlan> planByteProduct(const CudnnStep& step, const CudnnTarget& target);
+absl::StatusOr<KernelChoice> chooseByteProduct(const Instruction& instruction);
+absl::StatusOr<CudnnPlan> planByteProduct(const CudnnInstruction& known, const CudnnTarget& target);
 
 }  // namespace graphrun::devices::cuda
 

@@ -7,9 +7,9 @@
 namespace graphrun::devices::cuda {
 
 /// What convolutionOf takes.
-absl::StatusOr<KernelChoice> chooseConvolution(const Step& step);
+absl::StatusOr<KernelChoice> chooseConvolution(const Instruction& instruction);
 /// One graph: the convolution, and what follows it.
-absl::StatusOr<CudnnPlan> planConvolution(const CudnnStep& step, const CudnnTarget& target);
+absl::StatusOr<CudnnPlan> planConvolution(const CudnnInstruction& known, const CudnnTarget& target);
 
 }  // namespace graphrun::devices::cuda
 

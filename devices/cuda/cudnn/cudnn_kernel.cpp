@@ -25,34 +25,34 @@ class PlannedKernel : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<CudnnLimits> CudnnStep::limits() const {
+absl::StatusOr<CudnnLimits> CudnnInstruction::limits() const {
   CudnnLimits limits;
-  GR_ASSIGN_OR_RETURN(limits.exact, isExact(step));
-  GR_ASSIGN_OR_RETURN(limits.plan, algorithmOf(step));
-  if (step.scratch) {
-    limits.workspace = addressOf(*step.scratch);
-    limits.workspaceBytes = step.scratch->desc.spec().byteSize();
+  GR_ASSIGN_OR_RETURN(limits.exact, isExact(instruction));
+  GR_ASSIGN_OR_RETURN(limits.plan, algorithmOf(instruction));
+  if (instruction.scratch) {
+    limits.workspace = addressOf(*instruction.scratch);
+    limits.workspaceBytes = instruction.scratch->desc.spec().byteSize();
   }
   return limits;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPlanned(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createPlanned(const Instruction& instruction,
                                                       const KernelContext& context,
                                                       CudnnPlanner planner) {
   GR_ASSIGN_OR_RETURN(CudnnTarget target, context.cudnn.target());
-  absl::StatusOr<CudnnPlan> plan = planner({step, context.addresses}, target);
-  GR_RETURN_IF_ERROR(runtime::annotate(plan.status(), step.label));
+  absl::StatusOr<CudnnPlan> plan = planner({instruction, context.addresses}, target);
+  GR_RETURN_IF_ERROR(runtime::annotate(plan.status(), instruction.label));
   return std::make_unique<PlannedKernel>(context.cudnn, *std::move(plan));
 }
 
-absl::StatusOr<bool> isExact(const Step& step) {
-  GR_ASSIGN_OR_RETURN(bool tf32, attributeOr(step, "tf32", false));
-  return step.outputs[0].desc.type == runtime::ElementType::kF32 && !tf32;
+absl::StatusOr<bool> isExact(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(bool tf32, attributeOr(instruction, "tf32", false));
+  return instruction.outputs[0].desc.type == runtime::ElementType::kF32 && !tf32;
 }
 
-uint64_t cudnnWorkspace(const Step& step, bool relaid) {
+uint64_t cudnnWorkspace(const Instruction& instruction, bool relaid) {
   uint64_t bytes = uint64_t{16} << 20;
-  for (const auto* list : {&step.inputs, &step.outputs}) {
+  for (const auto* list : {&instruction.inputs, &instruction.outputs}) {
     for (const Argument& argument : *list) {
       bytes += relaid ? argument.desc.spec().byteSize() : 0;
     }

@@ -1,5 +1,5 @@
-// What all kernels through cuDNN share: a step becomes a plan on known addresses. Internal to
-// devices/cuda.
+// What all kernels through cuDNN share: an instruction becomes a plan on known addresses. Internal
+// to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_CUDNN_KERNEL_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_CUDNN_KERNEL_H_
 
@@ -8,9 +8,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// What is known of a step when its plan is made.
-struct CudnnStep {
-  const Step& step;
+/// What is known of an instruction when its plan is made.
+struct CudnnInstruction {
+  const Instruction& instruction;
   absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
 
   CUdeviceptr addressOf(const Argument& argument) const { return addresses[argument.buffer]; }
@@ -18,25 +18,27 @@ struct CudnnStep {
   absl::StatusOr<CudnnLimits> limits() const;
 };
 
-/// Makes the plan of a step that the kernel's `choose` accepts.
-using CudnnPlanner = absl::StatusOr<CudnnPlan> (*)(const CudnnStep& step,
+/// Makes the plan of an instruction that the kernel's `choose` accepts.
+using CudnnPlanner = absl::StatusOr<CudnnPlan> (*)(const CudnnInstruction& known,
                                                    const CudnnTarget& target);
 
-/// KernelEntry::create of the steps that `planner` plans.
-absl::StatusOr<std::unique_ptr<Kernel>> createPlanned(const Step& step,
+/// KernelEntry::create of the instructions that `planner` plans.
+absl::StatusOr<std::unique_ptr<Kernel>> createPlanned(const Instruction& instruction,
                                                       const KernelContext& context,
                                                       CudnnPlanner planner);
 template <CudnnPlanner planner>
-absl::StatusOr<std::unique_ptr<Kernel>> createWith(const Step& step, const KernelContext& context) {
-  return createPlanned(step, context, planner);
+absl::StatusOr<std::unique_ptr<Kernel>> createWith(const Instruction& instruction,
+                                                   const KernelContext& context) {
+  return createPlanned(instruction, context, planner);
 }
 
-/// Whether f32 must be multiplied as it is: the step does not allow "tf32".
-absl::StatusOr<bool> isExact(const Step& step);
+/// Whether f32 must be multiplied as it is: the instruction does not allow "tf32".
+absl::StatusOr<bool> isExact(const Instruction& instruction);
 
-/// Bytes that engines may need for `step`, an engine that wants more is passed over: for sums that
-/// several blocks of threads share, and, `relaid`, for its operands and result in another layout.
-uint64_t cudnnWorkspace(const Step& step, bool relaid);
+/// Bytes that engines may need for `instruction`, an engine that wants more is passed over: for
+/// sums that several blocks of threads share, and, `relaid`, for its operands and result in another
+/// layout.
+uint64_t cudnnWorkspace(const Instruction& instruction, bool relaid);
 
 /// A tensor of N x C x spatial dims in one of the two layouts that cuDNN knows, with at least two
 /// spatial dims: where there is one, a dim of 1 goes before it.

@@ -10,7 +10,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// The library's handle, made when a program first has a step for it. Thread-safe.
+/// The library's handle, made when a program first has an instruction for it. Thread-safe.
 class CudnnLibrary {
  public:
   CudnnLibrary(ContextPointer context, Libraries& libraries)

@@ -8,8 +8,8 @@ namespace graphrun::devices::cuda {
 
 /// gr.max_pool and gr.avg_pool of f32, f16 or bf16 with the attributes that they have on the CPU;
 /// no post-ops, no dilations.
-absl::StatusOr<KernelChoice> choosePool(const Step& step);
-absl::StatusOr<CudnnPlan> planPool(const CudnnStep& step, const CudnnTarget& target);
+absl::StatusOr<KernelChoice> choosePool(const Instruction& instruction);
+absl::StatusOr<CudnnPlan> planPool(const CudnnInstruction& known, const CudnnTarget& target);
 
 }  // namespace graphrun::devices::cuda
 

@@ -5,11 +5,11 @@
 
 namespace graphrun::devices::cuda {
 
-absl::StatusOr<size_t> algorithmOf(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t plan, attributeOr<int64_t>(step, "plan", 0));
+absl::StatusOr<size_t> algorithmOf(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(int64_t plan, attributeOr<int64_t>(instruction, "plan", 0));
   if (plan < 0 || plan >= static_cast<int64_t>(kMostAlgorithms)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(step.label, ": plan ", plan, ", expected 0 to ", kMostAlgorithms - 1));
+        absl::StrCat(instruction.label, ": plan ", plan, ", expected 0 to ", kMostAlgorithms - 1));
   }
   return static_cast<size_t>(plan);
 }

@@ -12,8 +12,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// Attribute (bool) of a generated step whose kernel has two more parameters, behind all others:
-/// the address of the program's ErrorRecord, and what the step adds its error to.
+/// Attribute (bool) of a generated instruction whose kernel has two more parameters, behind all
+/// others: the address of the program's ErrorRecord, and what the instruction adds its error to.
 inline constexpr char kReportsErrors[] = "reports_errors";
 
 /// Kinds of errors.
@@ -33,7 +33,7 @@ inline constexpr uint32_t kErrorKinds = 256;
 /// The first error. An index fills what is behind the word: what it is, its number among the
 /// indices, and how many there may be; nothing where it may be none at all.
 struct ErrorRecord {
-  uint32_t word = 0;  ///< 0: there is none; else the step's base and the kind
+  uint32_t word = 0;  ///< 0: there is none; else the instruction's base and the kind
   int64_t index = 0;
   int64_t place = 0;
   int64_t bound = 0;  ///< from -bound to bound - 1; 0: this is not told
@@ -42,9 +42,9 @@ struct ErrorRecord {
 inline constexpr int64_t kErrorDetails = 1;
 static_assert(sizeof(ErrorRecord) == 32 && offsetof(ErrorRecord, index) == 8 * kErrorDetails);
 
-/// What step `index` adds the kind to.
+/// What instruction `index` adds the kind to.
 inline uint32_t errorBase(uint32_t index) { return (index + 1) * kErrorKinds; }
-inline uint32_t stepOfError(uint32_t word) { return word / kErrorKinds - 1; }
+inline uint32_t instructionOfError(uint32_t word) { return word / kErrorKinds - 1; }
 
 /// InvalidArgument, as reference kernels on the CPU say it; Internal for a word that no kernel
 /// makes.

@@ -17,27 +17,28 @@ constexpr uint32_t kMostBlocksYZ = 0xffff;
 
 class GeneratedKernel : public Kernel {
  public:
-  GeneratedKernel(const Step& step, const KernelContext& context, CUfunction function)
+  GeneratedKernel(const Instruction& instruction, const KernelContext& context, CUfunction function)
       : driver_(context.driver),
         function_(function),
-        grid_(step.grid),
-        block_(step.block),
-        sharedBytes_(step.sharedBytes) {
-    values_.reserve(step.inputs.size() + step.outputs.size() + step.sizes.size() + 1);
-    for (const auto* list : {&step.inputs, &step.outputs}) {
+        grid_(instruction.grid),
+        block_(instruction.block),
+        sharedBytes_(instruction.sharedBytes) {
+    values_.reserve(instruction.inputs.size() + instruction.outputs.size() +
+                    instruction.sizes.size() + 1);
+    for (const auto* list : {&instruction.inputs, &instruction.outputs}) {
       for (const Argument& argument : *list) {
         values_.push_back(context.addressOf(argument));
       }
     }
-    if (step.scratch) {
-      values_.push_back(context.addressOf(*step.scratch));
+    if (instruction.scratch) {
+      values_.push_back(context.addressOf(*instruction.scratch));
     }
-    for (int64_t size : step.sizes) {
+    for (int64_t size : instruction.sizes) {
       values_.push_back(static_cast<uint64_t>(size));
     }
-    if (step.attributes.contains(kReportsErrors)) {
+    if (instruction.attributes.contains(kReportsErrors)) {
       values_.push_back(context.errors);
-      values_.push_back(errorBase(context.step));
+      values_.push_back(errorBase(context.instruction));
     }
     parameters_.resize(values_.size());
     std::transform(values_.begin(), values_.end(), parameters_.begin(),
@@ -61,11 +62,11 @@ class GeneratedKernel : public Kernel {
 
 class CopyKernel : public Kernel {
  public:
-  CopyKernel(const Step& step, const KernelContext& context)
+  CopyKernel(const Instruction& instruction, const KernelContext& context)
       : driver_(context.driver),
-        from_(context.addressOf(step.inputs[0])),
-        to_(context.addressOf(step.outputs[0])),
-        bytes_(step.inputs[0].desc.spec().byteSize()) {}
+        from_(context.addressOf(instruction.inputs[0])),
+        to_(context.addressOf(instruction.outputs[0])),
+        bytes_(instruction.inputs[0].desc.spec().byteSize()) {}
 
   absl::Status enqueue(CUstream stream) override {
     return from_ == to_ || bytes_ == 0
@@ -95,40 +96,43 @@ absl::Status reserveShared(const DriverApi& driver, CUfunction function, uint32_
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> chooseGenerated(const Step& step) {
-  bool grid = step.grid.volume() > 0 && step.grid.x <= kMostBlocksX &&
-              step.grid.y <= kMostBlocksYZ && step.grid.z <= kMostBlocksYZ;
-  if (!grid || step.block.volume() == 0 || step.block.volume() > kMostThreads) {
+absl::StatusOr<KernelChoice> chooseGenerated(const Instruction& instruction) {
+  bool grid = instruction.grid.volume() > 0 && instruction.grid.x <= kMostBlocksX &&
+              instruction.grid.y <= kMostBlocksYZ && instruction.grid.z <= kMostBlocksYZ;
+  if (!grid || instruction.block.volume() == 0 || instruction.block.volume() > kMostThreads) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "generated ", step.symbol, ": ", step.grid.x, " x ", step.grid.y, " x ", step.grid.z,
-        " blocks of ", step.block.x, " x ", step.block.y, " x ", step.block.z,
+        "generated ", instruction.symbol, ": ", instruction.grid.x, " x ", instruction.grid.y,
+        " x ", instruction.grid.z, " blocks of ", instruction.block.x, " x ", instruction.block.y,
+        " x ", instruction.block.z,
         " threads, expected from 1 block of 1 thread to 2^31-1 x 65535 x 65535 of 1024"));
   }
   return KernelChoice{0, "generated"};
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Instruction& instruction,
                                                         const KernelContext& context) {
   if (context.code == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("generated ", step.symbol, ": the executable has no code"));
+        absl::StrCat("generated ", instruction.symbol, ": the executable has no code"));
   }
-  GR_ASSIGN_OR_RETURN(CUfunction function, context.code->find(step.symbol));
-  GR_RETURN_IF_ERROR(reserveShared(context.driver, function, step.sharedBytes));
-  return std::make_unique<GeneratedKernel>(step, context, function);
+  GR_ASSIGN_OR_RETURN(CUfunction function, context.code->find(instruction.symbol));
+  GR_RETURN_IF_ERROR(reserveShared(context.driver, function, instruction.sharedBytes));
+  return std::make_unique<GeneratedKernel>(instruction, context, function);
 }
 
-absl::StatusOr<KernelChoice> chooseCopy(const Step& step) {
-  if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.inputs[0].desc.layout.empty() ||
-      !step.outputs[0].desc.layout.empty() ||
-      step.inputs[0].desc.spec().byteSize() != step.outputs[0].desc.spec().byteSize()) {
+absl::StatusOr<KernelChoice> chooseCopy(const Instruction& instruction) {
+  if (instruction.inputs.size() != 1 || instruction.outputs.size() != 1 ||
+      !instruction.inputs[0].desc.layout.empty() || !instruction.outputs[0].desc.layout.empty() ||
+      instruction.inputs[0].desc.spec().byteSize() !=
+          instruction.outputs[0].desc.spec().byteSize()) {
     return absl::InvalidArgumentError("copy: expected one dense operand and a result of its size");
   }
   return KernelChoice{0, "cuMemcpyDtoDAsync"};
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Step& step, const KernelContext& context) {
-  return std::make_unique<CopyKernel>(step, context);
+absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Instruction& instruction,
+                                                   const KernelContext& context) {
+  return std::make_unique<CopyKernel>(instruction, context);
 }
 
 }  // namespace graphrun::devices::cuda

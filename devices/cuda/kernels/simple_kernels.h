@@ -7,15 +7,16 @@
 
 namespace graphrun::devices::cuda {
 
-/// A kernel of the executable's code, launched with the step's grid, block and shared memory on its
-/// parameters (Step::sizes tells their order).
-absl::StatusOr<KernelChoice> chooseGenerated(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Step& step,
+/// A kernel of the executable's code, launched with the instruction's grid, block and shared memory
+/// on its parameters (Instruction::sizes tells their order).
+absl::StatusOr<KernelChoice> chooseGenerated(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Instruction& instruction,
                                                         const KernelContext& context);
 
 /// The bytes of input 0 in output 0: both dense, of one size.
-absl::StatusOr<KernelChoice> chooseCopy(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Step& step, const KernelContext& context);
+absl::StatusOr<KernelChoice> chooseCopy(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createCopy(const Instruction& instruction,
+                                                   const KernelContext& context);
 
 }  // namespace graphrun::devices::cuda
 

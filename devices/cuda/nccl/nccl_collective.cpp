@@ -62,7 +62,7 @@ std::optional<ncclRedOp_t> reduction(absl::string_view kind, ncclDataType_t type
 
 enum class Collective : uint8_t { kAllReduce, kAllGather, kReduceScatter };
 
-struct CollectiveStep {
+struct CollectiveInstruction {
   Collective collective = Collective::kAllReduce;
   ncclDataType_t type = ncclInt8;
   ncclRedOp_t reduction = ncclSum;
@@ -96,15 +96,16 @@ bool fits(Collective collective, int64_t in, int64_t out) {
                                                 : out > 0 && in % out == 0;
 }
 
-absl::Status checkTensors(const Step& step, Collective collective) {
-  const bool areDense = step.inputs.size() == 1 && step.outputs.size() == 1 &&
-                        step.inputs[0].desc.layout.empty() && step.outputs[0].desc.layout.empty();
-  if (!areDense || step.inputs[0].desc.type != step.outputs[0].desc.type) {
+absl::Status checkTensors(const Instruction& instruction, Collective collective) {
+  const bool areDense = instruction.inputs.size() == 1 && instruction.outputs.size() == 1 &&
+                        instruction.inputs[0].desc.layout.empty() &&
+                        instruction.outputs[0].desc.layout.empty();
+  if (!areDense || instruction.inputs[0].desc.type != instruction.outputs[0].desc.type) {
     return absl::InvalidArgumentError(
         "a collective: expected a dense operand and a dense result of one type");
   }
-  const runtime::TensorSpec in = step.inputs[0].desc.spec();
-  const runtime::TensorSpec out = step.outputs[0].desc.spec();
+  const runtime::TensorSpec in = instruction.inputs[0].desc.spec();
+  const runtime::TensorSpec out = instruction.outputs[0].desc.spec();
   if (in.elementCount() == 0) {
     return absl::UnimplementedError("NCCL is not used for tensors without elements");
   }
@@ -115,21 +116,21 @@ absl::Status checkTensors(const Step& step, Collective collective) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<CollectiveStep> read(const Step& step) {
-  CollectiveStep result;
-  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(step, "collective"));
+absl::StatusOr<CollectiveInstruction> read(const Instruction& instruction) {
+  CollectiveInstruction result;
+  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(instruction, "collective"));
   GR_ASSIGN_OR_RETURN(result.collective, collectiveOf(name));
-  GR_RETURN_IF_ERROR(checkTensors(step, result.collective));
-  GR_ASSIGN_OR_RETURN(int64_t communicator, attribute<int64_t>(step, "communicator"));
+  GR_RETURN_IF_ERROR(checkTensors(instruction, result.collective));
+  GR_ASSIGN_OR_RETURN(int64_t communicator, attribute<int64_t>(instruction, "communicator"));
   result.communicator = static_cast<uint32_t>(communicator);
-  const runtime::TensorSpec in = step.inputs[0].desc.spec();
-  const runtime::TensorSpec out = step.outputs[0].desc.spec();
+  const runtime::TensorSpec in = instruction.inputs[0].desc.spec();
+  const runtime::TensorSpec out = instruction.outputs[0].desc.spec();
   if (result.collective == Collective::kAllGather) {  // nothing is computed: any type will do
     result.count = in.byteSize();
     return result;
   }
   result.count = static_cast<size_t>(out.elementCount());
-  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
   std::optional<ncclDataType_t> type = dataType(in.type);
   std::optional<ncclRedOp_t> combined = type ? reduction(kind, *type) : std::nullopt;
   if (!combined) {
@@ -143,33 +144,34 @@ absl::StatusOr<CollectiveStep> read(const Step& step) {
 
 class CollectiveKernel : public Kernel {
  public:
-  CollectiveKernel(const CollectiveStep& step, Communicators& communicators, CUdeviceptr from,
-                   CUdeviceptr to)
-      : step_(step),
+  CollectiveKernel(const CollectiveInstruction& instruction, Communicators& communicators,
+                   CUdeviceptr from, CUdeviceptr to)
+      : instruction_(instruction),
         communicators_(communicators),
         from_(std::bit_cast<const void*>(from)),
         to_(std::bit_cast<void*>(to)) {}
 
   absl::Status enqueue(CUstream stream) override {
     return communicators_.put(
-        step_.communicator, functionOf(step_.collective),
+        instruction_.communicator, functionOf(instruction_.collective),
         [&](const NcclApi& api, ncclComm_t communicator) {
-          switch (step_.collective) {
+          switch (instruction_.collective) {
             case Collective::kAllGather:
-              return api.ncclAllGather(from_, to_, step_.count, step_.type, communicator, stream);
+              return api.ncclAllGather(from_, to_, instruction_.count, instruction_.type,
+                                       communicator, stream);
             case Collective::kReduceScatter:
-              return api.ncclReduceScatter(from_, to_, step_.count, step_.type, step_.reduction,
-                                           communicator, stream);
+              return api.ncclReduceScatter(from_, to_, instruction_.count, instruction_.type,
+                                           instruction_.reduction, communicator, stream);
             case Collective::kAllReduce:
               break;
           }
-          return api.ncclAllReduce(from_, to_, step_.count, step_.type, step_.reduction,
-                                   communicator, stream);
+          return api.ncclAllReduce(from_, to_, instruction_.count, instruction_.type,
+                                   instruction_.reduction, communicator, stream);
         });
   }
 
  private:
-  CollectiveStep step_;
+  CollectiveInstruction instruction_;
   Communicators& communicators_;
   const void* from_;
   void* to_;
@@ -177,19 +179,19 @@ class CollectiveKernel : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> chooseCollective(const Step& step) {
-  GR_ASSIGN_OR_RETURN(CollectiveStep collective, read(step));
+absl::StatusOr<KernelChoice> chooseCollective(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(CollectiveInstruction collective, read(instruction));
   return KernelChoice{0, functionOf(collective.collective)};
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Instruction& instruction,
                                                          const KernelContext& context) {
-  GR_ASSIGN_OR_RETURN(CollectiveStep collective, read(step));
+  GR_ASSIGN_OR_RETURN(CollectiveInstruction collective, read(instruction));
   if (context.communicators == nullptr) {
     return absl::FailedPreconditionError("a collective cannot be tried alone");
   }
-  const CUdeviceptr from = context.addressOf(step.inputs[0]);
-  const CUdeviceptr to = context.addressOf(step.outputs[0]);
+  const CUdeviceptr from = context.addressOf(instruction.inputs[0]);
+  const CUdeviceptr to = context.addressOf(instruction.outputs[0]);
   if (from == to && collective.collective != Collective::kAllReduce) {
     return absl::InvalidArgumentError("only of an all_reduce the result may lie on the operand");
   }

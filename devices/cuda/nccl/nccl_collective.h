@@ -8,8 +8,8 @@ namespace graphrun::devices::cuda {
 
 /// Takes every gr.collective_member of dense tensors whose elements NCCL combines, or gathers as
 /// bytes. Its result may lie where its operand does where they have one size.
-absl::StatusOr<KernelChoice> chooseCollective(const Step& step);
-absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Step& step,
+absl::StatusOr<KernelChoice> chooseCollective(const Instruction& instruction);
+absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Instruction& instruction,
                                                          const KernelContext& context);
 
 }  // namespace graphrun::devices::cuda

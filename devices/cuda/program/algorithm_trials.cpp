@@ -16,8 +16,8 @@ namespace {
 /// In all bytes: a small number in every type of float.
 constexpr uint8_t kFilling = 0x3c;
 
-/// Gives each tensor of `step` a buffer of its own; returns where these begin, and the end.
-absl::StatusOr<std::vector<uint64_t>> placeTensors(Step& step) {
+/// Gives each tensor of `instruction` a buffer of its own; returns where these begin, and the end.
+absl::StatusOr<std::vector<uint64_t>> placeTensors(Instruction& instruction) {
   std::vector<uint64_t> places = {0};
   auto place = [&](Argument& argument) -> absl::Status {
     GR_ASSIGN_OR_RETURN(uint64_t bytes, layoutBytes(argument.desc));
@@ -25,18 +25,18 @@ absl::StatusOr<std::vector<uint64_t>> placeTensors(Step& step) {
     places.push_back(places.back() + alignedBytes(bytes));
     return absl::OkStatus();
   };
-  for (auto* list : {&step.inputs, &step.outputs}) {
+  for (auto* list : {&instruction.inputs, &instruction.outputs}) {
     for (Argument& argument : *list) {
       GR_RETURN_IF_ERROR(place(argument));
     }
   }
-  for (PostOp& post : step.postOps) {
+  for (PostOp& post : instruction.postOps) {
     if (post.operand) {
       GR_RETURN_IF_ERROR(place(*post.operand));
     }
   }
-  if (step.scratch) {
-    GR_RETURN_IF_ERROR(place(*step.scratch));
+  if (instruction.scratch) {
+    GR_RETURN_IF_ERROR(place(*instruction.scratch));
   }
   return places;
 }
@@ -64,13 +64,14 @@ AlgorithmTrials::~AlgorithmTrials() {
   }
 }
 
-absl::StatusOr<std::vector<PlanTime>> AlgorithmTrials::run(const Step& step) {
-  const KernelEntry* entry = findKernel(step.kernel);
+absl::StatusOr<std::vector<PlanTime>> AlgorithmTrials::run(const Instruction& instruction) {
+  const KernelEntry* entry = findKernel(instruction.kernel);
   if (entry == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no kernel \"", instruction.kernel, "\""));
   }
   ScopedContext scope(*context_);
-  Step trial = step;
+  Instruction trial = instruction;
   GR_ASSIGN_OR_RETURN(std::vector<uint64_t> places, placeTensors(trial));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, memory_->allocate(places.back()));
   const DriverApi& driver = context_->driver();
@@ -105,7 +106,7 @@ absl::StatusOr<uint64_t> AlgorithmTrials::timeOf(std::unique_ptr<Kernel> kernel)
     GR_RETURN_IF_ERROR(stream_->synchronize());
     GR_ASSIGN_OR_RETURN(isTimed, segment.readClock());
   }
-  std::vector<runtime::StepTime> times;
+  std::vector<runtime::KernelTime> times;
   segment.addTimes(times);
   return times.at(0).ns;
 }

@@ -1,4 +1,5 @@
-// Runs a library's step by each of the plans that the library has for it, to see which is fastest.
+// Runs a library's instruction by each of the plans that the library has for it, to see which is
+// fastest.
 #ifndef GRAPHRUN_DEVICES_CUDA_PROGRAM_ALGORITHM_TRIALS_H_
 #define GRAPHRUN_DEVICES_CUDA_PROGRAM_ALGORITHM_TRIALS_H_
 
@@ -13,7 +14,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What a step takes by a plan (see algorithmOf).
+/// What an instruction takes by a plan (see algorithmOf).
 struct PlanTime {
   size_t plan;
   uint64_t nanos;
@@ -29,9 +30,10 @@ class AlgorithmTrials {
   AlgorithmTrials(const AlgorithmTrials&) = delete;
   AlgorithmTrials& operator=(const AlgorithmTrials&) = delete;
 
-  /// What `step` takes by the plans that will do, in the library's order, at most kMostTried:
-  /// medians of some runs by the GPU's clock. At least one; fails as making or running one fails.
-  absl::StatusOr<std::vector<PlanTime>> run(const Step& step);
+  /// What `instruction` takes by the plans that will do, in the library's order, at most
+  /// kMostTried: medians of some runs by the GPU's clock. At least one; fails as making or running
+  /// one fails.
+  absl::StatusOr<std::vector<PlanTime>> run(const Instruction& instruction);
   static constexpr size_t kMostTried = 8;
 
  private:

@@ -161,14 +161,14 @@ absl::StatusOr<CudaProgram::Kernels> CudaProgram::createKernels(
                         code_.get(),
                         addresses_,
                         errors_ == nullptr ? 0 : errors_->address()};
-  Kernels kernels(executable.steps.size());
+  Kernels kernels(executable.instructions.size());
   RefusalCollector refusals;
   for (const Action& action : actions) {
-    for (uint32_t index : action.steps) {
-      const Step& step = executable.steps[index];
-      context.step = index;
-      absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, context);
-      GR_RETURN_IF_ERROR(refusals.take(kernel.status(), step, index));
+    for (uint32_t index : action.instructions) {
+      const Instruction& instruction = executable.instructions[index];
+      context.instruction = index;
+      absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(instruction, context);
+      GR_RETURN_IF_ERROR(refusals.take(kernel.status(), instruction, index));
       kernels[index] = kernel.ok() ? *std::move(kernel) : nullptr;
     }
   }
@@ -184,8 +184,8 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
   if (action.kind == Action::Kind::kCollective) {
     GR_ASSIGN_OR_RETURN(record->met, Event::create(device_.context));
   }
-  for (uint32_t index : action.steps) {
-    record->segment->add(std::move(kernels[index]), executable.steps[index].label);
+  for (uint32_t index : action.instructions) {
+    record->segment->add(std::move(kernels[index]), executable.instructions[index].label);
   }
   for (uint32_t buffer : action.in) {
     if (uint64_t bytes = executable.buffers[buffer].bytes; bytes > 0) {
@@ -198,20 +198,22 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
       record->out.push_back(transfer);
     }
   }
-  // Not the label of a step: how long a launch takes does not tell how long the step does.
+  // Not the label of an instruction: how long a launch takes does not tell how long the instruction
+  // does.
   std::string label = absl::StrCat("launch ", record->segment->label());
   addRecord(std::move(record), std::move(label));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Step& step,
+absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Instruction& instruction,
                                                                   const KernelContext& context) {
-  const KernelEntry* entry = findKernel(step.kernel);
+  const KernelEntry* entry = findKernel(instruction.kernel);
   if (entry == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no kernel \"", instruction.kernel, "\""));
   }
-  GR_RETURN_IF_ERROR(entry->choose(step).status());
-  return entry->create(step, context);
+  GR_RETURN_IF_ERROR(entry->choose(instruction).status());
+  return entry->create(instruction, context);
 }
 
 /// What is sent from the arena has a place of its own on the host, for good.
@@ -231,9 +233,9 @@ absl::StatusOr<CudaProgram::Transfer> CudaProgram::addCopyOut(const Executable& 
 }
 
 absl::Status CudaProgram::addEdge(const Executable& executable, const Action& action) {
-  const Step& step = executable.steps[action.step];
+  const Instruction& instruction = executable.instructions[action.instruction];
   OpRecord record;
-  EdgeBinding edge = bindEdge(step, record);
+  EdgeBinding edge = bindEdge(instruction, record);
   if (edge.send && executable.buffers[edge.buffer].isStored() &&
       hostBuffers_[edge.buffer] == nullptr) {
     GR_ASSIGN_OR_RETURN(Transfer once, addCopyOut(executable, edge.buffer));
@@ -242,7 +244,7 @@ absl::Status CudaProgram::addEdge(const Executable& executable, const Action& ac
     GR_RETURN_IF_ERROR(copyOut_->synchronize());
   }
   record.label = static_cast<uint32_t>(labels_.size());
-  labels_.push_back(step.label);
+  labels_.push_back(instruction.label);
   records_.push_back(record);
   edges_.push_back(std::move(edge));
   return absl::OkStatus();
@@ -259,14 +261,15 @@ void CudaProgram::addRecord(std::unique_ptr<Record> state, std::string label) {
 }
 
 absl::Status CudaProgram::createErrors(const Executable& executable) {
-  bool reports =
-      std::any_of(executable.steps.begin(), executable.steps.end(),
-                  [](const Step& step) { return step.attributes.contains(kReportsErrors); });
+  bool reports = std::any_of(executable.instructions.begin(), executable.instructions.end(),
+                             [](const Instruction& instruction) {
+                               return instruction.attributes.contains(kReportsErrors);
+                             });
   if (!reports) {
     return absl::OkStatus();
   }
-  for (const Step& step : executable.steps) {
-    stepLabels_.push_back(step.label);
+  for (const Instruction& instruction : executable.instructions) {
+    instructionLabels_.push_back(instruction.label);
   }
   GR_ASSIGN_OR_RETURN(errors_, device_.memory->allocate(sizeof(ErrorRecord)));
   GR_ASSIGN_OR_RETURN(void* seen, device_.pinned->allocate(sizeof(ErrorRecord)));

@@ -38,7 +38,7 @@ struct DeviceParts {
 /// is host memory; each bound buffer has its own place on the GPU beside the arena, and what is
 /// sent from the arena a page-locked place on the host. Streams are its own, so that programs on
 /// several threads do not meet.
-class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
+class CudaProgram : public Program, public DirectEdges, public CollectiveProgram {
  public:
   /// Builds the program of `bytes`, made for a device of `fingerprint`. `memoryLimit` 0: none.
   static absl::StatusOr<std::unique_ptr<CudaProgram>> load(absl::Span<const uint8_t> bytes,
@@ -56,7 +56,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   absl::Span<const std::string> labels() const override { return labels_; }
   ProgramMemory memory() const override { return {memoryBytes_, sharedBytes_, {}, {}}; }
   DirectEdges* directEdges() override { return this; }
-  CollectiveSteps* collectives() override { return this; }
+  CollectiveProgram* collectives() override { return this; }
   bool canTransferDirectly(size_t index) const override;
   absl::Status transferDirectly(size_t index, DirectTransfer way) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
@@ -66,7 +66,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   void interrupt() override { communicators_->interrupt(); }
   void beginShutdown() override;
   absl::Status errorMessage(const OpRecord& record, int code) const override;
-  std::optional<std::vector<runtime::StepTime>> stepTimes() const override;
+  std::optional<std::vector<runtime::KernelTime>> kernelTimes() const override;
   void synchronize() override;
 
  private:
@@ -111,11 +111,11 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   absl::Status countMemory(const Executable& executable, uint64_t limit);
   absl::Status placeBuffers(const Executable& executable, WeightSource& weights);
   absl::Status createRecords(const Executable& executable);
-  using Kernels = std::vector<std::unique_ptr<Kernel>>;  ///< by step
+  using Kernels = std::vector<std::unique_ptr<Kernel>>;  ///< by instruction
   absl::StatusOr<Kernels> createKernels(const Executable& executable,
                                         const std::vector<Action>& actions);
   absl::Status addLaunch(const Executable& executable, const Action& action, Kernels& kernels);
-  absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const Step& step,
+  absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const Instruction& instruction,
                                                        const KernelContext& context);
   absl::StatusOr<Transfer> addCopyOut(const Executable& executable, uint32_t buffer);
   absl::Status addEdge(const Executable& executable, const Action& action);
@@ -157,9 +157,9 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   std::unique_ptr<DeviceMemory> bound_;  ///< of inputs, outputs, received tensors
   std::vector<std::shared_ptr<const DeviceMemory>> stored_;  ///< weights and constants
   std::vector<PinnedMemory> staging_;                        ///< of what is sent
-  std::unique_ptr<DeviceMemory> errors_;  ///< an ErrorRecord; null: no kernel has one
-  PinnedMemory seenErrors_;               ///< what it was at the end of a step
-  std::vector<std::string> stepLabels_;   ///< where there is one
+  std::unique_ptr<DeviceMemory> errors_;        ///< an ErrorRecord; null: no kernel has one
+  PinnedMemory seenErrors_;                     ///< what it was at the end of a step
+  std::vector<std::string> instructionLabels_;  ///< where there is one
   std::unique_ptr<CodeModule> code_;
   std::vector<CUdeviceptr> addresses_;
   std::vector<void*> hostBuffers_;
@@ -173,9 +173,9 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   uint64_t sharedBytes_ = 0;
   bool isTimed_ = false;  ///< the clocks of all segments were read
   mutable std::mutex mutex_;
-  std::vector<runtime::StepTime> stepTimes_;  ///< guarded by mutex_
-  absl::Status failure_;                      ///< of the record that failed last
-  std::string failedStep_;                    ///< the step that it is of; "": the record's
+  std::vector<runtime::KernelTime> kernelTimes_;  ///< guarded by mutex_
+  absl::Status failure_;                          ///< of the record that failed last
+  std::string failedInstruction_;  ///< the instruction that it is of; "": the record's
 };
 
 }  // namespace graphrun::devices::cuda

@@ -17,7 +17,7 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
     return 0;
   }
   if (record.kind != Action::Kind::kFinish) {
-    program.failedStep_.clear();
+    program.failedInstruction_.clear();
   }
   program.failure_ = std::move(status);
   return 1;
@@ -77,7 +77,7 @@ absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
 
 // Copies to the GPU hold up the compute stream, which holds up the copies back.
 absl::Status CudaProgram::finish() {
-  failedStep_.clear();
+  failedInstruction_.clear();
   if (errors_ != nullptr) {
     GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2, seenErrors_.get(),
                              errors_->address(), sizeof(ErrorRecord), compute_->get()));
@@ -102,8 +102,9 @@ absl::Status CudaProgram::readErrors() {
     return absl::OkStatus();
   }
   GR_RETURN_IF_ERROR(clearErrors());
-  uint32_t step = stepOfError(error.word);
-  failedStep_ = step < stepLabels_.size() ? stepLabels_[step] : "unknown step";
+  uint32_t instruction = instructionOfError(error.word);
+  failedInstruction_ = instruction < instructionLabels_.size() ? instructionLabels_[instruction]
+                                                               : "unknown instruction";
   return statusOfError(error);
 }
 
@@ -119,7 +120,7 @@ absl::Status CudaProgram::readClocks() {
     std::lock_guard lock(mutex_);
     for (const std::unique_ptr<Record>& record : states_) {
       if (record->segment != nullptr) {
-        record->segment->addTimes(stepTimes_);
+        record->segment->addTimes(kernelTimes_);
       }
     }
     isTimed_ = true;
@@ -148,14 +149,14 @@ std::string CudaProgram::pendingCollective() const {
   return "";
 }
 
-std::optional<std::vector<runtime::StepTime>> CudaProgram::stepTimes() const {
+std::optional<std::vector<runtime::KernelTime>> CudaProgram::kernelTimes() const {
   std::lock_guard lock(mutex_);
-  return stepTimes_;
+  return kernelTimes_;
 }
 
 absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
-  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown step";
-  return runtime::annotate(failure_, failedStep_.empty() ? where : failedStep_);
+  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown instruction";
+  return runtime::annotate(failure_, failedInstruction_.empty() ? where : failedInstruction_);
 }
 
 absl::Status CudaProgram::join(const CommunicatorRank& place) {

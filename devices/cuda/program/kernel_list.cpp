@@ -37,11 +37,11 @@ const KernelEntry* findKernel(absl::string_view name) {
   return nullptr;
 }
 
-std::vector<Candidate> candidates(const Step& step) {
+std::vector<Candidate> candidates(const Instruction& instruction) {
   std::vector<Candidate> result;
   for (const KernelEntry& entry : kKernels) {
-    if (entry.operation == step.operation && !step.operation.empty()) {
-      result.push_back({&entry, entry.choose(step)});
+    if (entry.operation == instruction.operation && !instruction.operation.empty()) {
+      result.push_back({&entry, entry.choose(instruction)});
     }
   }
   return result;

@@ -24,8 +24,8 @@ struct Candidate {
   absl::StatusOr<KernelChoice> choice;  ///< or why it declines
 };
 
-/// Asks each kernel that computes the step's operation, in order.
-std::vector<Candidate> candidates(const Step& step);
+/// Asks each kernel that computes the instruction's operation, in order.
+std::vector<Candidate> candidates(const Instruction& instruction);
 
 }  // namespace graphrun::devices::cuda
 

@@ -19,16 +19,16 @@ class Scheduler {
   explicit Scheduler(const Executable& executable) : executable_(executable) {}
 
   absl::StatusOr<std::vector<Action>> run() && {
-    for (uint32_t i = 0; i < executable_.steps.size(); ++i) {
-      const Step& step = executable_.steps[i];
-      if (step.kernel == "receive") {
+    for (uint32_t i = 0; i < executable_.instructions.size(); ++i) {
+      const Instruction& instruction = executable_.instructions[i];
+      if (instruction.kernel == "receive") {
         closeLaunch();
         sendPending();
-        actions_.push_back({.kind = Action::Kind::kReceive, .step = i});
-      } else if (step.kernel == "send") {
+        actions_.push_back({.kind = Action::Kind::kReceive, .instruction = i});
+      } else if (instruction.kernel == "send") {
         closeLaunch();
         GR_RETURN_IF_ERROR(addSend(i));
-      } else if (step.operation == kCollectiveMember) {
+      } else if (instruction.operation == kCollectiveMember) {
         closeLaunch();
         sendPending();
         launch_.kind = Action::Kind::kCollective;
@@ -51,41 +51,41 @@ class Scheduler {
   }
 
   void addCompute(uint32_t index) {
-    const Step& step = executable_.steps[index];
-    launch_.steps.push_back(index);
+    const Instruction& instruction = executable_.instructions[index];
+    launch_.instructions.push_back(index);
     auto read = [&](const Argument& argument) {
       if (isGiven(argument.buffer) && copied_.insert(argument.buffer).second) {
         launch_.in.push_back(argument.buffer);
       }
     };
-    std::for_each(step.inputs.begin(), step.inputs.end(), read);
-    for (const PostOp& op : step.postOps) {
+    std::for_each(instruction.inputs.begin(), instruction.inputs.end(), read);
+    for (const PostOp& op : instruction.postOps) {
       if (op.operand) {
         read(*op.operand);
       }
     }
-    for (const Argument& output : step.outputs) {
+    for (const Argument& output : instruction.outputs) {
       read(output);                               // it may be written in part
       written_[output.buffer] = actions_.size();  // where the launch will be
     }
   }
 
   void closeLaunch() {
-    if (!launch_.steps.empty()) {
+    if (!launch_.instructions.empty()) {
       actions_.push_back(std::exchange(launch_, {}));
     }
   }
 
   absl::Status addSend(uint32_t index) {
-    uint32_t buffer = executable_.steps[index].inputs[0].buffer;
+    uint32_t buffer = executable_.instructions[index].inputs[0].buffer;
     auto writer = written_.find(buffer);
     if (isGiven(buffer) && writer != written_.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("executable: ", executable_.steps[index].label,
-                                                     " sends buffer ", buffer,
-                                                     ", which was received and then written to"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("executable: ", executable_.instructions[index].label, " sends buffer ",
+                       buffer, ", which was received and then written to"));
     }
     if (writer == written_.end() && pending_.empty()) {  // on the host already
-      actions_.push_back({.kind = Action::Kind::kSend, .step = index});
+      actions_.push_back({.kind = Action::Kind::kSend, .instruction = index});
       return absl::OkStatus();
     }
     if (writer != written_.end()) {
@@ -97,11 +97,11 @@ class Scheduler {
 
   void sendPending() {
     for (uint32_t index : std::exchange(pending_, {})) {
-      uint32_t buffer = executable_.steps[index].inputs[0].buffer;
+      uint32_t buffer = executable_.instructions[index].inputs[0].buffer;
       if (written_.contains(buffer)) {
         actions_.push_back({.kind = Action::Kind::kAwait, .buffer = buffer});
       }
-      actions_.push_back({.kind = Action::Kind::kSend, .step = index});
+      actions_.push_back({.kind = Action::Kind::kSend, .instruction = index});
     }
   }
 

@@ -31,7 +31,7 @@ void Segment::add(std::unique_ptr<Kernel> kernel, std::string label) {
 std::string Segment::label() const {
   return labels_.size() == 1 ? labels_[0]
                              : absl::StrCat(labels_.front(), " … ", labels_.back(), " (",
-                                            labels_.size(), " steps)");
+                                            labels_.size(), " instructions)");
 }
 
 absl::Status Segment::launch(const Stream& stream) {
@@ -40,7 +40,7 @@ absl::Status Segment::launch(const Stream& stream) {
     return enqueue(stream.get());
   }
   if (clock_ == nullptr && graph_ == nullptr && !isTimed) {
-    GR_ASSIGN_OR_RETURN(clock_, StepClock::create(context_, kernels_.size()));
+    GR_ASSIGN_OR_RETURN(clock_, KernelClock::create(context_, kernels_.size()));
   }
   if (!isRecorded_) {
     return enqueue(stream.get());
@@ -85,7 +85,7 @@ absl::StatusOr<bool> Segment::readClock() {
   return true;
 }
 
-void Segment::addTimes(std::vector<runtime::StepTime>& times) const {
+void Segment::addTimes(std::vector<runtime::KernelTime>& times) const {
   for (size_t i = 0; i < nanos_.size(); ++i) {
     times.push_back({labels_[i], nanos_[i]});
   }

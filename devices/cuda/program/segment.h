@@ -1,4 +1,4 @@
-// The steps between two edges, as one piece of work for the GPU. Internal to devices/cuda.
+// The instructions between two edges, as one piece of work for the GPU. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_PROGRAM_SEGMENT_H_
 #define GRAPHRUN_DEVICES_CUDA_PROGRAM_SEGMENT_H_
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/cuda/driver/step_clock.h"
+#include "devices/cuda/driver/kernel_clock.h"
 #include "devices/cuda/kernels/kernel.h"
 #include "runtime/base/trace.h"
 
@@ -26,15 +26,15 @@ class Segment {
   Segment& operator=(const Segment&) = delete;
 
   void add(std::unique_ptr<Kernel> kernel, std::string label);
-  /// "conv1", or "conv1 … relu7 (12 steps)".
+  /// "conv1", or "conv1 … relu7 (12 instructions)".
   std::string label() const;
-  /// Errors begin with the label of the step that could not be launched. What goes wrong on the GPU
-  /// is noticed when somebody waits.
+  /// Errors begin with the label of the instruction that could not be launched. What goes wrong on
+  /// the GPU is noticed when somebody waits.
   absl::Status launch(const Stream& stream);
   /// After a launch, when its work is done: reads the clock. True when no more runs are timed.
   absl::StatusOr<bool> readClock();
   /// Appends what each kernel takes, once that is known.
-  void addTimes(std::vector<runtime::StepTime>& times) const;
+  void addTimes(std::vector<runtime::KernelTime>& times) const;
 
  private:
   absl::Status enqueue(CUstream stream);
@@ -47,8 +47,8 @@ class Segment {
   std::vector<std::string> labels_;
   bool warm_ = false;  ///< launched once
   CUgraphExec graph_ = nullptr;
-  std::unique_ptr<StepClock> clock_;  ///< that graph_ sets
-  std::vector<uint64_t> nanos_;       ///< by kernel, as soon as they are known
+  std::unique_ptr<KernelClock> clock_;  ///< that graph_ sets
+  std::vector<uint64_t> nanos_;         ///< by kernel, as soon as they are known
 };
 
 }  // namespace graphrun::devices::cuda

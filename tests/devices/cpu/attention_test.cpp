@@ -6,7 +6,7 @@
 
 #include "devices/cpu/kernels/softmax_rows.h"
 #include "devices/cpu/vectors/bfloat16_rows.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "devices/cpu/onednn/onednn_primitive.h"
 #include "devices/cpu/runtime/kernel_list.h"
 #include "devices/cpu/vectors/instructions.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -82,16 +82,17 @@ Tensors operandsOf(const Dims& in, const Dims& filter, std::mt19937& random) {
   return inputs;
 }
 
-/// The step of these operands, whose layouts are open.
-Step openStep(const Operation& operation, const Tensors& inputs) {
-  Step step;
-  step.operation = operation.name;
-  step.attributes = operation.attributes;
+/// The instruction of these operands, whose layouts are open.
+Instruction openInstruction(const Operation& operation, const Tensors& inputs) {
+  Instruction instruction;
+  instruction.operation = operation.name;
+  instruction.attributes = operation.attributes;
   for (const HostTensor& input : inputs) {
-    step.inputs.push_back({0, {input.spec().type, input.spec().dims, {}, true}});
+    instruction.inputs.push_back({0, {input.spec().type, input.spec().dims, {}, true}});
   }
-  step.outputs.push_back({0, {operation.outputs[0].type, operation.outputs[0].dims, {}, true}});
-  return step;
+  instruction.outputs.push_back(
+      {0, {operation.outputs[0].type, operation.outputs[0].dims, {}, true}});
+  return instruction;
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ TEST_CASE("panels decline few channels, and what wastes much of their vectors") 
   auto choice = [&](int64_t in, int64_t out) {
     Tensors inputs = operandsOf({1, in, 4, 4}, {in, out, 4, 4}, random);
     return findKernel("panel_deconv")
-        ->choose(openStep(fourByFour({1, out, 8, 8}), inputs))
+        ->choose(openInstruction(fourByFour({1, out, 8, 8}), inputs))
         .status();
   };
   CHECK(choice(40, 32).ok());
@@ -180,14 +181,14 @@ TEST_CASE("any number of threads makes the same bits of a transposed convolution
   std::mt19937 random(35);
   Tensors inputs = operandsOf({2, 40, 9, 9}, {40, 80, 3, 3}, random);
   Operation operation = fourByFour({2, 80, 17, 17});
-  Step step = openStep(operation, inputs);
+  Instruction instruction = openInstruction(operation, inputs);
   std::vector<uint8_t> alone;
   for (int threads : {1, 2, 3, 5}) {
     ScopedThreads scoped(threads);
-    auto choice = findKernel("panel_deconv")->choose(step);
+    auto choice = findKernel("panel_deconv")->choose(instruction);
     REQUIRE(choice.ok());
     CHECK(choice->parts > threads);
-    Step placed = step;
+    Instruction placed = instruction;
     std::vector<HostTensor> memory;
     auto place = [&](const TensorDesc& desc) {
       memory.emplace_back(TensorSpec{ElementType::kU8, {static_cast<int64_t>(*layoutBytes(desc))}});

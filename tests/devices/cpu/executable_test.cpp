@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "devices/cpu/base/onednn_layouts.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -77,32 +77,32 @@ absl::Status loadAndRun(const std::vector<uint8_t>& bytes) {
 
 TEST_CASE("an executable survives its file form") {
   Executable executable = sample();
-  executable.steps[0].attributes = {{"int", int64_t{3}},
-                                    {"float", 0.5},
-                                    {"bool", true},
-                                    {"string", std::string("text")},
-                                    {"ints", Dims{1, 2}},
-                                    {"floats", std::vector<double>{1.5}},
-                                    {"bools", std::vector<bool>{true, false}},
-                                    {"strings", std::vector<std::string>{"a", ""}},
-                                    {"type", TensorSpec{ElementType::kF32, {2}}}};
-  executable.steps[0].threads = 1;
-  executable.steps[0].grid = {3, 2, 1};
-  executable.steps[0].block = {128, 1, 1};
-  executable.steps[0].sharedBytes = 4096;
+  executable.instructions[0].attributes = {{"int", int64_t{3}},
+                                           {"float", 0.5},
+                                           {"bool", true},
+                                           {"string", std::string("text")},
+                                           {"ints", Dims{1, 2}},
+                                           {"floats", std::vector<double>{1.5}},
+                                           {"bools", std::vector<bool>{true, false}},
+                                           {"strings", std::vector<std::string>{"a", ""}},
+                                           {"type", TensorSpec{ElementType::kF32, {2}}}};
+  executable.instructions[0].threads = 1;
+  executable.instructions[0].grid = {3, 2, 1};
+  executable.instructions[0].block = {128, 1, 1};
+  executable.instructions[0].sharedBytes = 4096;
   executable.code = {1, 2, 3};
-  uint32_t weight = executable.steps[0].inputs[1].buffer;
+  uint32_t weight = executable.instructions[0].inputs[1].buffer;
   executable.buffers[weight].quantized = Quantization{ElementType::kF8E5M2, 0.25F};
   std::vector<uint8_t> bytes = writeExecutable(executable);
   auto read = readExecutable(bytes, layoutBytes);
   INFO(read.status());
   REQUIRE(read.ok());
-  CHECK(read->steps[0].attributes == executable.steps[0].attributes);
-  CHECK(read->steps[0].threads == 1);
-  CHECK(read->steps[0].grid == Extent{3, 2, 1});
-  CHECK(read->steps[0].block == Extent{128, 1, 1});
-  CHECK(read->steps[0].sharedBytes == 4096);
-  CHECK(read->steps[1].block == Extent());
+  CHECK(read->instructions[0].attributes == executable.instructions[0].attributes);
+  CHECK(read->instructions[0].threads == 1);
+  CHECK(read->instructions[0].grid == Extent{3, 2, 1});
+  CHECK(read->instructions[0].block == Extent{128, 1, 1});
+  CHECK(read->instructions[0].sharedBytes == 4096);
+  CHECK(read->instructions[1].block == Extent());
   REQUIRE(read->buffers[weight].quantized.has_value());
   CHECK(read->buffers[weight].quantized->type == ElementType::kF8E5M2);
   CHECK(read->buffers[weight].quantized->factor == 0.25F);
@@ -128,13 +128,13 @@ TEST_CASE("what does not fit in an executable is refused with where it is") {
     INFO(status);
     CHECK(absl::IsInvalidArgument(status));
   };
-  auto conv = [](Executable& e) -> Step& {
-    for (Step& step : e.steps) {
-      if (step.kernel == "onednn.conv") {
-        return step;
+  auto conv = [](Executable& e) -> Instruction& {
+    for (Instruction& instruction : e.instructions) {
+      if (instruction.kernel == "onednn.conv") {
+        return instruction;
       }
     }
-    return e.steps[0];
+    return e.instructions[0];
   };
   refused([&](Executable& e) { conv(e).inputs[0].buffer = 1000; });
   refused([&](Executable& e) {

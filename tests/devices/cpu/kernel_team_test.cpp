@@ -18,7 +18,7 @@
 
 #include "devices/cpu/threading/invalid_operations.h"
 #include "devices/cpu/threading/kernel_team.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include "devices/cpu/base/kernel.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/runtime/kernel_list.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -47,22 +47,23 @@ TEST_CASE("strides tell dense from transposed; dims of 1 do not matter") {
 }
 
 TEST_CASE("convolutions choose blocked layouts, packed weights and no scratch that is not told") {
-  Step step;
-  step.operation = "gr.conv";
-  step.attributes = {{"pads", Dims{1, 1, 1, 1}}, {"groups", int64_t{2}}};
-  step.inputs = {{0, dense({1, 64, 14, 14})}, {0, dense({64, 32, 3, 3})}, {0, dense({64})}};
-  step.outputs = {{0, dense({1, 64, 14, 14})}};
-  step.inputs[0].desc.any = step.inputs[1].desc.any = step.outputs[0].desc.any = true;
-  LayoutChoice choice = findKernel("onednn.conv")->choose(step).value();
+  Instruction instruction;
+  instruction.operation = "gr.conv";
+  instruction.attributes = {{"pads", Dims{1, 1, 1, 1}}, {"groups", int64_t{2}}};
+  instruction.inputs = {{0, dense({1, 64, 14, 14})}, {0, dense({64, 32, 3, 3})}, {0, dense({64})}};
+  instruction.outputs = {{0, dense({1, 64, 14, 14})}};
+  instruction.inputs[0].desc.any = instruction.inputs[1].desc.any =
+      instruction.outputs[0].desc.any = true;
+  LayoutChoice choice = findKernel("onednn.conv")->choose(instruction).value();
   CHECK(choice.inputs[1].dims == Dims{2, 32, 32, 3, 3});
   CHECK(!choice.implementation.empty());
   CHECK(layoutBytes(choice.inputs[1]).ok());
   // What was chosen is accepted as given, and asks for nothing else.
   for (size_t i = 0; i < 3; ++i) {
-    step.inputs[i].desc = choice.inputs[i];
+    instruction.inputs[i].desc = choice.inputs[i];
   }
-  step.outputs[0].desc = choice.outputs[0];
-  LayoutChoice again = findKernel("onednn.conv")->choose(step).value();
+  instruction.outputs[0].desc = choice.outputs[0];
+  LayoutChoice again = findKernel("onednn.conv")->choose(instruction).value();
   CHECK(again.inputs == choice.inputs);
   CHECK(again.outputs == choice.outputs);
   CHECK(again.scratchBytes == choice.scratchBytes);

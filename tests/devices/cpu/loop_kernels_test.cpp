@@ -6,7 +6,7 @@
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/runtime/kernel_list.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -101,16 +101,16 @@ TEST_CASE("rows are resized in any dims, shrunk without aliasing, or left alone"
 
 TEST_CASE("a resize whose scales are not known, or that crops, is the reference's") {
   Operation resize = resizeTo({1, 1, 8, 8}, "linear", "half_pixel", {});
-  Step step;
-  step.operation = resize.name;
-  step.attributes = resize.attributes;
-  step.inputs = {{0, {ElementType::kF32, {1, 1, 4, 4}}}, {0, {ElementType::kF32, {4}}}};
-  step.outputs = {{0, {ElementType::kF32, {1, 1, 8, 8}}}};
-  CHECK(bestCandidate(step)->kernel->name == "reference");
-  step.inputs[1].desc.type = ElementType::kI64;  // sizes
-  CHECK(bestCandidate(step)->kernel->name == "resize");
-  step.attributes["policy"] = std::string("not_larger");
-  CHECK(bestCandidate(step)->kernel->name == "reference");
+  Instruction instruction;
+  instruction.operation = resize.name;
+  instruction.attributes = resize.attributes;
+  instruction.inputs = {{0, {ElementType::kF32, {1, 1, 4, 4}}}, {0, {ElementType::kF32, {4}}}};
+  instruction.outputs = {{0, {ElementType::kF32, {1, 1, 8, 8}}}};
+  CHECK(bestCandidate(instruction)->kernel->name == "reference");
+  instruction.inputs[1].desc.type = ElementType::kI64;  // sizes
+  CHECK(bestCandidate(instruction)->kernel->name == "resize");
+  instruction.attributes["policy"] = std::string("not_larger");
+  CHECK(bestCandidate(instruction)->kernel->name == "reference");
 }
 
 TEST_CASE("lines are reduced as the reference does") {

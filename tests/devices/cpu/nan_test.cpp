@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "devices/cpu/base/onednn_layouts.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 

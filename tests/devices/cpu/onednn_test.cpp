@@ -7,7 +7,7 @@
 #include "devices/cpu/onednn/row_images.h"
 #include "devices/cpu/runtime/kernel_list.h"
 #include "devices/cpu/vectors/instructions.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -249,40 +249,42 @@ TEST_CASE("convolutions along one dim agree with the reference") {
 }
 
 TEST_CASE("the library gets images of one column, and of one dim, as ones of one row") {
-  auto stepOf = [](Dims in, Dims filter, Dims out, Attributes attributes) {
-    Step step;
-    step.operation = "gr.conv";
-    step.attributes = std::move(attributes);
+  auto instructionOf = [](Dims in, Dims filter, Dims out, Attributes attributes) {
+    Instruction instruction;
+    instruction.operation = "gr.conv";
+    instruction.attributes = std::move(attributes);
     TensorDesc x = *stridedDesc(ElementType::kF32, in, channelsLastStrides(in));
     TensorDesc y = *stridedDesc(ElementType::kF32, out, channelsLastStrides(out));
-    step.inputs = {{0, x}, {0, {ElementType::kF32, filter, {}, true}}};
-    step.outputs = {{0, y}};
-    return step;
+    instruction.inputs = {{0, x}, {0, {ElementType::kF32, filter, {}, true}}};
+    instruction.outputs = {{0, y}};
+    return instruction;
   };
-  Step column = stepOf({1, 64, 100, 1}, {64, 1, 9, 1}, {1, 64, 50, 1},
-                       {{"groups", int64_t{64}},
-                        {"strides", Dims{2, 3}},
-                        {"pads", Dims{4, 0, 4, 0}},
-                        {"dilations", Dims{1, 1}}});
-  Step line = stepOf({1, 64, 100}, {64, 1, 9}, {1, 64, 50},
-                     {{"groups", int64_t{64}}, {"strides", Dims{2}}, {"pads", Dims{4, 4}}});
-  Step row = stepOf({1, 64, 1, 100}, {64, 1, 1, 9}, {1, 64, 1, 50},
+  Instruction column = instructionOf({1, 64, 100, 1}, {64, 1, 9, 1}, {1, 64, 50, 1},
+                                     {{"groups", int64_t{64}},
+                                      {"strides", Dims{2, 3}},
+                                      {"pads", Dims{4, 0, 4, 0}},
+                                      {"dilations", Dims{1, 1}}});
+  Instruction line =
+      instructionOf({1, 64, 100}, {64, 1, 9}, {1, 64, 50},
+                    {{"groups", int64_t{64}}, {"strides", Dims{2}}, {"pads", Dims{4, 4}}});
+  Instruction row =
+      instructionOf({1, 64, 1, 100}, {64, 1, 1, 9}, {1, 64, 1, 50},
                     {{"groups", int64_t{64}}, {"strides", Dims{1, 2}}, {"pads", Dims{0, 4, 0, 4}}});
   auto wanted = findKernel("onednn.conv")->choose(row);
   REQUIRE(wanted.ok());
-  for (const Step& step : {column, line}) {
-    auto rows = onRows(step);
+  for (const Instruction& instruction : {column, line}) {
+    auto rows = onRows(instruction);
     REQUIRE((rows.ok() && rows->has_value()));
     CHECK((*rows)->inputs[0].desc == row.inputs[0].desc);
     CHECK((*rows)->inputs[1].desc == row.inputs[1].desc);
     CHECK((*rows)->outputs[0].desc == row.outputs[0].desc);
     CHECK((*rows)->attributes.at("strides") == row.attributes.at("strides"));
     CHECK((*rows)->attributes.at("pads") == row.attributes.at("pads"));
-    auto choice = findKernel("onednn.conv")->choose(step);
+    auto choice = findKernel("onednn.conv")->choose(instruction);
     REQUIRE(choice.ok());
     CHECK(choice->implementation == wanted->implementation);
-    CHECK(choice->inputs[0] == step.inputs[0].desc);
-    CHECK(choice->outputs[0] == step.outputs[0].desc);
+    CHECK(choice->inputs[0] == instruction.inputs[0].desc);
+    CHECK(choice->outputs[0] == instruction.outputs[0].desc);
     CHECK(layoutBytes(choice->inputs[1]) == layoutBytes(wanted->inputs[1]));
   }
   // What happens across is the library's to compute.
@@ -295,13 +297,13 @@ TEST_CASE("planes of one column are summed as one row is") {
   for (const char* operation : {"gr.conv", "gr.conv_transpose"}) {
     bool transposed = operation == std::string("gr.conv_transpose");
     auto bytesOf = [&](Dims in, Dims filter, Dims out, Dims pads) {
-      Step step;
-      step.operation = operation;
-      step.attributes = {{"groups", int64_t{8}}, {"pads", std::move(pads)}};
-      step.inputs = {{0, {ElementType::kF32, std::move(in)}},
-                     {0, {ElementType::kF32, std::move(filter), {}, true}}};
-      step.outputs = {{0, {ElementType::kF32, std::move(out)}}};
-      auto choice = findKernel(transposed ? "plane_deconv" : "plane_conv")->choose(step);
+      Instruction instruction;
+      instruction.operation = operation;
+      instruction.attributes = {{"groups", int64_t{8}}, {"pads", std::move(pads)}};
+      instruction.inputs = {{0, {ElementType::kF32, std::move(in)}},
+                            {0, {ElementType::kF32, std::move(filter), {}, true}}};
+      instruction.outputs = {{0, {ElementType::kF32, std::move(out)}}};
+      auto choice = findKernel(transposed ? "plane_deconv" : "plane_conv")->choose(instruction);
       REQUIRE(choice.ok());
       return choice->scratchBytes;
     };
@@ -628,36 +630,37 @@ TEST_CASE("a maximum, which oneDNN starts at the lowest finite number, is the re
 
 TEST_CASE("with the layouts that it chose a kernel has the implementation that it chose") {
   // Of images of one element all layouts are the same memory, and yet not the same to the library.
-  Step step;
-  step.operation = "gr.conv";
-  step.inputs = {{0, {ElementType::kF32, {1, 96, 1, 1}, {}, true}},
-                 {0, {ElementType::kF32, {40, 96, 1, 1}, {}, true}}};
-  step.outputs = {{0, {ElementType::kF32, {1, 40, 1, 1}, {}, true}}};
-  auto chosen = bestCandidate(step);
+  Instruction instruction;
+  instruction.operation = "gr.conv";
+  instruction.inputs = {{0, {ElementType::kF32, {1, 96, 1, 1}, {}, true}},
+                        {0, {ElementType::kF32, {40, 96, 1, 1}, {}, true}}};
+  instruction.outputs = {{0, {ElementType::kF32, {1, 40, 1, 1}, {}, true}}};
+  auto chosen = bestCandidate(instruction);
   REQUIRE(chosen.ok());
   for (size_t i : {0, 1}) {
-    step.inputs[i].desc = chosen->choice->inputs[i];
+    instruction.inputs[i].desc = chosen->choice->inputs[i];
   }
-  step.outputs[0].desc = chosen->choice->outputs[0];
-  auto again = chosen->kernel->choose(step);
+  instruction.outputs[0].desc = chosen->choice->outputs[0];
+  auto again = chosen->kernel->choose(instruction);
   REQUIRE(again.ok());
   CHECK(again->implementation == chosen->choice->implementation);
 }
 
 TEST_CASE("the library's kernels come before the reference") {
-  Step step;
-  step.operation = "gr.conv";
-  step.inputs = {{0, {ElementType::kF32, {1, 3, 8, 8}, {}}},
-                 {0, {ElementType::kF32, {4, 3, 3, 3}, {}}}};
-  step.outputs = {{0, {ElementType::kF32, {1, 4, 6, 6}, {}}}};
-  REQUIRE(bestCandidate(step).ok());
-  CHECK(bestCandidate(step)->kernel->name == "onednn.conv");
-  for (Argument* argument : {&step.inputs[0], &step.inputs[1], &step.outputs[0]}) {
+  Instruction instruction;
+  instruction.operation = "gr.conv";
+  instruction.inputs = {{0, {ElementType::kF32, {1, 3, 8, 8}, {}}},
+                        {0, {ElementType::kF32, {4, 3, 3, 3}, {}}}};
+  instruction.outputs = {{0, {ElementType::kF32, {1, 4, 6, 6}, {}}}};
+  REQUIRE(bestCandidate(instruction).ok());
+  CHECK(bestCandidate(instruction)->kernel->name == "onednn.conv");
+  for (Argument* argument :
+       {&instruction.inputs[0], &instruction.inputs[1], &instruction.outputs[0]}) {
     argument->desc.type = ElementType::kF64;
   }
-  CHECK(bestCandidate(step)->kernel->name == "reference");
-  step.inputs[0].desc.dims[1] = 5;
-  CHECK(!bestCandidate(step).ok());
+  CHECK(bestCandidate(instruction)->kernel->name == "reference");
+  instruction.inputs[0].desc.dims[1] = 5;
+  CHECK(!bestCandidate(instruction).ok());
 }
 
 }  // namespace graphrun::devices::cpu

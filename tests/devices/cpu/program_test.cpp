@@ -1,4 +1,4 @@
-// Programs of several steps: generated code, edges, weights, limits, and the cost of a step.
+// Programs of several instructions: generated code, edges, weights, limits, and the cost of a step.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include "devices/cpu/runtime/kernel_list.h"
 #include "devices/executable/kernel_refusals.h"
 #include "runtime/base/clock.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -27,14 +27,14 @@ Buffer buffer(BufferKind kind, uint64_t bytes, uint32_t index = 0, uint64_t offs
 
 TensorDesc desc(Dims dims) { return {ElementType::kF32, std::move(dims), {}, false}; }
 
-Step compute(std::string kernel, std::string operation, std::vector<Argument> inputs,
-             Argument output) {
-  Step step;
-  step.kernel = std::move(kernel);
-  step.operation = step.label = std::move(operation);
-  step.inputs = std::move(inputs);
-  step.outputs = {std::move(output)};
-  return step;
+Instruction compute(std::string kernel, std::string operation, std::vector<Argument> inputs,
+                    Argument output) {
+  Instruction instruction;
+  instruction.kernel = std::move(kernel);
+  instruction.operation = instruction.label = std::move(operation);
+  instruction.inputs = std::move(inputs);
+  instruction.outputs = {std::move(output)};
+  return instruction;
 }
 
 Executable empty() {
@@ -50,11 +50,11 @@ Executable generatedAdd() {
   e.buffers = {buffer(BufferKind::kInput, bytes, 0), buffer(BufferKind::kInput, bytes, 1),
                buffer(BufferKind::kOutput, bytes, 0)};
   TensorDesc rows = desc({1000, 8});
-  Step step = compute("generated", "gr.group", {{0, rows}, {1, rows}}, {2, rows});
-  step.symbol = "add_rows";
-  step.extent = 1000;
-  step.grain = 10;
-  e.steps = {step};
+  Instruction instruction = compute("generated", "gr.group", {{0, rows}, {1, rows}}, {2, rows});
+  instruction.symbol = "add_rows";
+  instruction.extent = 1000;
+  instruction.grain = 10;
+  e.instructions = {instruction};
   e.inputs = {{"x", 0, rows}, {"y", 1, rows}};
   e.outputs = {{"z", 2, rows}};
   e.code = readFile(TEST_KERNELS);
@@ -76,14 +76,14 @@ TEST_CASE("generated code is loaded from memory and split over threads") {
   }
 }
 
-TEST_CASE("a step takes the threads of the device, or as many as it says") {
+TEST_CASE("an instruction takes the threads of the device, or as many as it says") {
   Tensors inputs;
   inputs.push_back(f32({1000, 8}, std::vector<double>(8000, 1)));
   inputs.push_back(f32({1000, 8}, std::vector<double>(8000, 1)));
   Executable executable = generatedAdd();
-  executable.steps[0].symbol = "first_rows";
+  executable.instructions[0].symbol = "first_rows";
   for (uint32_t threads : {0U, 1U}) {
-    executable.steps[0].threads = threads;
+    executable.instructions[0].threads = threads;
     auto got = runExecutable(executable, inputs);
     REQUIRE(got.ok());
     auto elements = (*got)[0].as<float>();
@@ -99,7 +99,7 @@ TEST_CASE("damaged and missing code is refused") {
     return testDevice().load(bytes, weights).status();
   };
   Executable missing = generatedAdd();
-  missing.steps[0].symbol = "no_such_function";
+  missing.instructions[0].symbol = "no_such_function";
   CHECK(absl::IsInvalidArgument(load(missing)));
   Executable notElf = generatedAdd();
   notElf.code.assign(100, 7);
@@ -117,16 +117,16 @@ TEST_CASE("edges become records that the executor serves") {
   TensorDesc vector = desc({4});
   e.buffers = {buffer(BufferKind::kReceive, 16, 7), buffer(BufferKind::kArena, 16)};
   e.arenaBytes = 64;
-  Step receive;
+  Instruction receive;
   receive.kernel = "receive";
   receive.label = "from encoder";
   receive.outputs = {{0, vector}};
   receive.edge = 7;
-  Step send;
+  Instruction send;
   send.kernel = "send";
   send.inputs = {{1, vector}};
   send.edge = 9;
-  e.steps = {receive, compute("reference", "gr.neg", {{0, vector}}, {1, vector}), send};
+  e.instructions = {receive, compute("reference", "gr.neg", {{0, vector}}, {1, vector}), send};
   std::vector<uint8_t> bytes = writeExecutable(e);
   TestWeights weights;
   auto program = testDevice().load(bytes, weights);
@@ -184,7 +184,7 @@ TEST_CASE("weights come from the plan: dense, splat, and as transposed views") {
   e.buffers[0].desc = matrix;
   e.buffers[1].desc = matrix;
   e.buffers[1].splat = true;
-  e.steps = {compute("reference", "gr.add", {{0, matrix}, {1, matrix}}, {2, matrix})};
+  e.instructions = {compute("reference", "gr.add", {{0, matrix}, {1, matrix}}, {2, matrix})};
   e.outputs = {{"z", 2, matrix}};
   std::vector<uint8_t> bytes = writeExecutable(e);
   HostTensor data = f32({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -233,7 +233,8 @@ Executable chain(int count) {
   uint32_t from = 0;
   for (int i = 0; i < count; ++i) {
     uint32_t to = i + 1 == count ? 3 : 1 + static_cast<uint32_t>(i % 2);
-    e.steps.push_back(compute("reference", "gr.add", {{from, scalar}, {0, scalar}}, {to, scalar}));
+    e.instructions.push_back(
+        compute("reference", "gr.add", {{from, scalar}, {0, scalar}}, {to, scalar}));
     from = to;
   }
   e.inputs = {{"x", 0, scalar}};
@@ -265,14 +266,14 @@ TEST_CASE("a chain of 10,000 scalar additions is cheap") {
   WARN("best of 20: " << static_cast<double>(best) / 10000 << " ns an addition");
 }
 
-TEST_CASE("all kernels that a load is refused for are told, each step's once") {
+TEST_CASE("all kernels that a load is refused for are told, each instruction's once") {
   Executable e = chain(4);
-  e.steps[0].kernel = e.steps[2].kernel = "onednn.conv";
-  e.steps[2].label = "third\tstep";
+  e.instructions[0].kernel = e.instructions[2].kernel = "onednn.conv";
+  e.instructions[2].label = "third\tstep";
   TestWeights weights;
   absl::Status status = testDevice().load(writeExecutable(e), weights).status();
   CHECK_THAT(std::string(status.message()),
-             Catch::Contains("step 0 gr.add (onednn.conv gr.add): "));
+             Catch::Contains("instruction 0 gr.add (onednn.conv gr.add): "));
   std::vector<KernelRefusal> refusals = refusalsOf(status);
   REQUIRE(refusals.size() == 2);
   CHECK(refusals[1].label == "third\tstep");
@@ -281,27 +282,30 @@ TEST_CASE("all kernels that a load is refused for are told, each step's once") {
   RefusedKernels refused;
   CHECK(refused.add(refusals[0]));
   CHECK(!refused.add(refusals[1]));
-  CHECK(refused.contains(e.steps[1], "onednn.conv"));
-  CHECK(!refused.contains(e.steps[1], "reference"));
+  CHECK(refused.contains(e.instructions[1], "onednn.conv"));
+  CHECK(!refused.contains(e.instructions[1], "reference"));
   CHECK(refusalsOf(absl::InternalError("another failure")).empty());
 }
 
 TEST_CASE("want of memory, and what is no library's, is no refusal") {
   RefusalCollector collector;
-  Step step = compute("onednn.conv", "gr.conv", {}, {0, desc({1})});
-  CHECK(absl::IsResourceExhausted(collector.take(absl::ResourceExhaustedError("full"), step, 0)));
-  CHECK(absl::IsInternal(collector.take(absl::InternalError("lost"), step, 0)));
-  step.kernel = "generated";
-  CHECK(absl::IsUnimplemented(collector.take(absl::UnimplementedError("no code"), step, 0)));
+  Instruction instruction = compute("onednn.conv", "gr.conv", {}, {0, desc({1})});
+  CHECK(absl::IsResourceExhausted(
+      collector.take(absl::ResourceExhaustedError("full"), instruction, 0)));
+  CHECK(absl::IsInternal(collector.take(absl::InternalError("lost"), instruction, 0)));
+  instruction.kernel = "generated";
+  CHECK(absl::IsUnimplemented(collector.take(absl::UnimplementedError("no code"), instruction, 0)));
   CHECK(collector.status().ok());
 }
 
-TEST_CASE("of a step whose kernel was refused the next one is chosen, of other steps not") {
-  Step step = compute("", "gr.conv", {{0, desc({1, 3, 8, 8})}, {0, desc({4, 3, 3, 3})}},
-                      {0, desc({1, 4, 6, 6})});
-  absl::StatusOr<Candidate> first = bestCandidate(step);
+TEST_CASE(
+    "of an instruction whose kernel was refused the next one is chosen, of other instructions "
+    "not") {
+  Instruction instruction = compute(
+      "", "gr.conv", {{0, desc({1, 3, 8, 8})}, {0, desc({4, 3, 3, 3})}}, {0, desc({1, 4, 6, 6})});
+  absl::StatusOr<Candidate> first = bestCandidate(instruction);
   REQUIRE(first.ok());
-  Step made = step;
+  Instruction made = instruction;
   made.kernel = std::string(first->kernel->name);
   for (size_t i : {0, 1}) {
     made.inputs[i].desc = first->choice->inputs[i];
@@ -314,11 +318,11 @@ TEST_CASE("of a step whose kernel was refused the next one is chosen, of other s
     refused.add(refusal);
   }
   const RefusedKernels kept(refused.text());
-  REQUIRE(bestCandidate(step, &kept).ok());
-  CHECK(bestCandidate(step, &kept)->kernel->name != first->kernel->name);
-  step.attributes["strides"] = std::vector<int64_t>{2, 2};
-  step.outputs[0].desc.dims = {1, 4, 3, 3};
-  CHECK(bestCandidate(step, &kept)->kernel->name == first->kernel->name);
+  REQUIRE(bestCandidate(instruction, &kept).ok());
+  CHECK(bestCandidate(instruction, &kept)->kernel->name != first->kernel->name);
+  instruction.attributes["strides"] = std::vector<int64_t>{2, 2};
+  instruction.outputs[0].desc.dims = {1, 4, 3, 3};
+  CHECK(bestCandidate(instruction, &kept)->kernel->name == first->kernel->name);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 

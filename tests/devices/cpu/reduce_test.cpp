@@ -9,7 +9,7 @@
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/onednn_primitive.h"
 #include "devices/cpu/runtime/kernel_list.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -108,13 +108,14 @@ struct Reduced {
 
 Reduced reduceBy(int threads, const Kind& kind, const Lines& lines, std::vector<float>& x) {
   ScopedThreads scoped(threads);
-  Step step;
-  step.operation = "gr.reduce";
-  step.attributes = {{"kind", std::string(kind.name)}, {"axes", Dims{1}}, {"keepdims", true}};
-  step.inputs = {{0, {ElementType::kF32, {lines.outer, lines.dim, lines.inner}}}};
-  step.outputs = {{1, {ElementType::kF32, {lines.outer, 1, lines.inner}}}};
+  Instruction instruction;
+  instruction.operation = "gr.reduce";
+  instruction.attributes = {
+      {"kind", std::string(kind.name)}, {"axes", Dims{1}}, {"keepdims", true}};
+  instruction.inputs = {{0, {ElementType::kF32, {lines.outer, lines.dim, lines.inner}}}};
+  instruction.outputs = {{1, {ElementType::kF32, {lines.outer, 1, lines.inner}}}};
   const KernelEntry* entry = findKernel("reduce");
-  absl::StatusOr<LayoutChoice> choice = entry->choose(step);
+  absl::StatusOr<LayoutChoice> choice = entry->choose(instruction);
   REQUIRE(choice.ok());
   const auto bytes = static_cast<int64_t>(choice->scratchBytes);
   Reduced reduced;
@@ -123,11 +124,11 @@ Reduced reduceBy(int threads, const Kind& kind, const Lines& lines, std::vector<
   reduced.scratch.assign(choice->scratchBytes / sizeof(float),
                          std::numeric_limits<float>::quiet_NaN());
   if (bytes > 0) {
-    step.scratch = {2, {ElementType::kU8, {bytes}}};
+    instruction.scratch = {2, {ElementType::kU8, {bytes}}};
   }
   OneDnn onednn;
   KernelContext context{onednn};
-  auto kernel = createKernel(*entry, step, context);
+  auto kernel = createKernel(*entry, instruction, context);
   REQUIRE(kernel.ok());
   void* const buffers[] = {x.data(), reduced.results.data(), reduced.scratch.data()};
   REQUIRE((*kernel)->run(buffers) == 0);

@@ -5,7 +5,7 @@
 #include "devices/cpu/reference/reference.h"
 #include "devices/cpu/vectors/element.h"
 #include "runtime/base/reduced.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "devices/cpu/reference/reference.h"
 #include "devices/cpu/runtime/kernel_list.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

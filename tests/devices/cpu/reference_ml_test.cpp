@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 
+#include "tests/devices/cpu/instruction_runner.h"
 #include "tests/devices/cpu/nn_cases.h"
 #include "tests/devices/cpu/resize_cases.h"
-#include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {
 

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include "absl/strings/match.h"
 
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 #include "tests/devices/cpu/vision_cases.h"
 
 namespace graphrun::devices::cpu {

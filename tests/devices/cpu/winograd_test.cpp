@@ -176,38 +176,40 @@ TEST_CASE("a Winograd convolution's result does not depend on the number of thre
 TEST_CASE("Winograd's algorithm is declined where it does not apply") {
   std::mt19937 random(5);
   Convolution c(random, {1, 16, 9, 9}, 16, {1, 1, 1, 1});
-  Step step;
-  step.operation = "gr.conv";
-  step.attributes = {{"pads", c.pads}, {"algorithm", std::string("winograd_4x4")}};
+  Instruction instruction;
+  instruction.operation = "gr.conv";
+  instruction.attributes = {{"pads", c.pads}, {"algorithm", std::string("winograd_4x4")}};
   for (const Dims& dims : {Dims{1, 16, 9, 9}, Dims{16, 16, 3, 3}}) {
-    step.inputs.push_back({0, {ElementType::kF32, dims, {}, true}});
+    instruction.inputs.push_back({0, {ElementType::kF32, dims, {}, true}});
   }
-  step.outputs = {step.inputs[0]};
+  instruction.outputs = {instruction.inputs[0]};
   const KernelEntry* winograd = findKernel("winograd");
-  auto declines = [&](const std::function<void(Step&)>& change) {
-    Step changed = step;
+  auto declines = [&](const std::function<void(Instruction&)>& change) {
+    Instruction changed = instruction;
     change(changed);
     return absl::IsUnimplemented(winograd->choose(changed).status());
   };
-  CHECK_FALSE(declines([](Step&) {}));
-  CHECK(declines([](Step& s) { s.attributes.erase("algorithm"); }));
-  CHECK(declines([](Step& s) {
+  CHECK_FALSE(declines([](Instruction&) {}));
+  CHECK(declines([](Instruction& s) { s.attributes.erase("algorithm"); }));
+  CHECK(declines([](Instruction& s) {
     s.attributes["dilations"] = Dims{2, 2};
     s.attributes["pads"] = Dims{2, 2, 2, 2};
   }));
-  CHECK(declines([](Step& s) {
+  CHECK(declines([](Instruction& s) {
     s.attributes["strides"] = Dims{2, 2};
     s.outputs[0].desc.dims = {1, 16, 5, 5};
   }));
-  CHECK(declines([](Step& s) {
+  CHECK(declines([](Instruction& s) {
     s.attributes["groups"] = int64_t{2};
     s.inputs[1].desc.dims = {16, 8, 3, 3};
   }));
-  CHECK(declines([](Step& s) { s.inputs[0].desc.any = false; }));  // dense
-  CHECK(declines([](Step& s) { s.inputs[1].desc.any = false; }));  // not known at load
-  CHECK(declines([](Step& s) { s.postOps = {{PostOpKind::kEltwise, "gr.sqrt", 0, 0, {}}}; }));
-  CHECK(declines([](Step& s) { s.postOps = {{PostOpKind::kBinaryMul, "", 0, 0, s.outputs[0]}}; }));
-  CHECK(absl::IsUnimplemented(findKernel("onednn.conv")->choose(step).status()));
+  CHECK(declines([](Instruction& s) { s.inputs[0].desc.any = false; }));  // dense
+  CHECK(declines([](Instruction& s) { s.inputs[1].desc.any = false; }));  // not known at load
+  CHECK(
+      declines([](Instruction& s) { s.postOps = {{PostOpKind::kEltwise, "gr.sqrt", 0, 0, {}}}; }));
+  CHECK(declines(
+      [](Instruction& s) { s.postOps = {{PostOpKind::kBinaryMul, "", 0, 0, s.outputs[0]}}; }));
+  CHECK(absl::IsUnimplemented(findKernel("onednn.conv")->choose(instruction).status()));
 }
 
 TEST_CASE("programs of all batches and image sizes share one transformed filter") {

@@ -1,6 +1,6 @@
 // Attention through cuDNN over the simulator: what it computes is what the CPU computes; what it
 // declines.
-#include "tests/devices/cuda/attention_steps.h"
+#include "tests/devices/cuda/attention_instructions.h"
 #include "tests/devices/cuda/cudnn_runner.h"
 
 namespace graphrun::devices::cuda {
@@ -9,7 +9,7 @@ namespace {
 void checkBoth(AttentionCase c) {
   for (ElementType type : {ElementType::kF16, ElementType::kBF16}) {
     c.type = type;
-    checkStep(stepOf(c));
+    checkInstruction(instructionOf(c));
   }
 }
 
@@ -30,7 +30,7 @@ HostTensor headsOf(const HostTensor& packed, const AttentionCase& c, size_t firs
 }
 
 std::string whyDeclined(const AttentionCase& c) {
-  std::vector<Candidate> found = candidates(stepOf(c));
+  std::vector<Candidate> found = candidates(instructionOf(c));
   REQUIRE(found.size() == 1);
   return std::string(found[0].choice.status().message());
 }
@@ -66,32 +66,33 @@ TEST_CASE("cuDNN's attention reads and writes heads of packed tensors", "[cudnn]
     AttentionCase apart = packed;
     apart.packed = false;
     apart.keys = packed.rows;
-    Tensors inputs = randomInputs(stepOf(packed));
+    Tensors inputs = randomInputs(instructionOf(packed));
     Tensors heads;
     for (size_t i = 0; i < 3; ++i) {
       heads.push_back(headsOf(inputs[i], packed, i * 64, 192));
     }
     CudnnFixture gpu;
-    HostTensor made = headsOf(runStep(gpu, stepOf(packed), inputs).value(), packed, 0, 64);
-    HostTensor expected = runStep(gpu, stepOf(apart), heads).value();
+    HostTensor made =
+        headsOf(runInstruction(gpu, instructionOf(packed), inputs).value(), packed, 0, 64);
+    HostTensor expected = runInstruction(gpu, instructionOf(apart), heads).value();
     CHECK(cpu::values(made) == cpu::values(expected));
   }
 }
 
-TEST_CASE("equal steps share a plan, on memory of their own", "[cudnn]") {
+TEST_CASE("equal instructions share a plan, on memory of their own", "[cudnn]") {
   CudnnFixture gpu;
   ListedWeights none;
   auto loaded = [&](const AttentionCase& c) {
-    return load(gpu, compile(stepOf(c)).value(), none).value();
+    return load(gpu, compile(instructionOf(c)).value(), none).value();
   };
   const AttentionCase usual;
-  Tensors inputs = randomInputs(stepOf(usual));
-  HostTensor alone = runStep(gpu, stepOf(usual), inputs).value();
+  Tensors inputs = randomInputs(instructionOf(usual));
+  HostTensor alone = runInstruction(gpu, instructionOf(usual), inputs).value();
   CHECK(testing::cudnnPlansMade() == 1);
   auto first = loaded(usual);  // the other one is gone
   CHECK(testing::cudnnPlansMade() == 2);
   auto same = loaded(usual);
-  HostTensor shared = runStep(gpu, stepOf(usual), inputs).value();
+  HostTensor shared = runInstruction(gpu, instructionOf(usual), inputs).value();
   CHECK(testing::cudnnPlansMade() == 2);
   CHECK(cpu::values(shared) == cpu::values(alone));
   auto longer = loaded({.keys = 9});
@@ -106,7 +107,7 @@ TEST_CASE("what cuDNN has no attention for is declined with the reason", "[cudnn
   CHECK_THAT(whyDeclined({.rows = 0}), Catch::Contains("of nothing"));
   CHECK_THAT(whyDeclined({.mask = {5, 1}}), Catch::Contains("for each key"));
   CHECK_THAT(whyDeclined({.heads = 6, .keyHeads = 4}), Catch::Contains("no multiple"));
-  Step turned = stepOf({.rows = 16, .packed = true});
+  Instruction turned = instructionOf({.rows = 16, .packed = true});
   auto& views = std::get<std::vector<int64_t>>(turned.attributes["views"]);
   std::swap(views[5 + 3], views[5 + 4]);  // the key's rows are neighbours
   CHECK_THAT(std::string(candidates(turned)[0].choice.status().message()),

@@ -14,16 +14,17 @@ namespace {
 constexpr int64_t kCount = 6;
 constexpr int64_t kSecond = 1'000'000'000;
 
-Step meet(const std::string& collective, const std::string& kind, Argument from, Argument to,
-          int64_t communicator = 0) {
-  Step step;
-  step.kernel = "nccl.collective";
-  step.operation = kCollectiveMember;
-  step.label = collective;
-  step.inputs = {std::move(from)};
-  step.outputs = {std::move(to)};
-  step.attributes = {{"collective", collective}, {"kind", kind}, {"communicator", communicator}};
-  return step;
+Instruction meet(const std::string& collective, const std::string& kind, Argument from, Argument to,
+                 int64_t communicator = 0) {
+  Instruction instruction;
+  instruction.kernel = "nccl.collective";
+  instruction.operation = kCollectiveMember;
+  instruction.label = collective;
+  instruction.inputs = {std::move(from)};
+  instruction.outputs = {std::move(to)};
+  instruction.attributes = {
+      {"collective", collective}, {"kind", kind}, {"communicator", communicator}};
+  return instruction;
 }
 
 /// y = what the collective makes of x.
@@ -31,7 +32,7 @@ Executable just(const std::string& collective, const std::string& kind, int64_t 
   Executable e;
   const auto bytes = [](int64_t count) { return static_cast<uint64_t>(count) * sizeof(float); };
   e.buffers = {bufferOf(BufferKind::kInput, bytes(in)), bufferOf(BufferKind::kOutput, bytes(out))};
-  e.steps = {meet(collective, kind, {0, f32({in})}, {1, f32({out})})};
+  e.instructions = {meet(collective, kind, {0, f32({in})}, {1, f32({out})})};
   e.inputs = {{"x", 0, f32({in})}};
   e.outputs = {{"y", 1, f32({out})}};
   return e;
@@ -44,9 +45,10 @@ Executable chain() {
   e.buffers = {bufferOf(BufferKind::kInput, 24), bufferOf(BufferKind::kOutput, 24),
                bufferOf(BufferKind::kArena, 24)};
   e.arenaBytes = 64;
-  e.steps = {generated("add_one", {{0, f32({kCount})}}, arena, kCount),
-             meet("all_reduce", "sum", arena, arena, 0), meet("all_reduce", "max", arena, arena, 3),
-             generated("add_one", {arena}, {1, f32({kCount})}, kCount)};
+  e.instructions = {generated("add_one", {{0, f32({kCount})}}, arena, kCount),
+                    meet("all_reduce", "sum", arena, arena, 0),
+                    meet("all_reduce", "max", arena, arena, 3),
+                    generated("add_one", {arena}, {1, f32({kCount})}, kCount)};
   e.inputs = {{"x", 0, f32({kCount})}};
   e.outputs = {{"y", 1, f32({kCount})}};
   e.code = codeOf({"add_one"});
@@ -190,11 +192,11 @@ TEST_CASE("what a collective takes is measured, as what is recorded in a graph i
     checkOk(gpus.runAll());
   }
   for (const auto& program : gpus.programs) {
-    const std::vector<runtime::StepTime> measured = program->stepTimes().value();
+    const std::vector<runtime::KernelTime> measured = program->kernelTimes().value();
     std::map<std::string, int> times;
-    for (const runtime::StepTime& step : measured) {
-      ++times[step.label];
-      CHECK(step.ns > 0);
+    for (const runtime::KernelTime& kernel : measured) {
+      ++times[kernel.label];
+      CHECK(kernel.ns > 0);
     }
     CHECK(times == std::map<std::string, int>{{"add_one", 2}, {"all_reduce", 2}});
   }
@@ -363,37 +365,43 @@ TEST_CASE("what was computed by others is there when the last of them has gone")
 }
 
 TEST_CASE("collectives that NCCL cannot do are declined with the reason") {
-  const Step good = just("all_reduce", "sum", kCount, kCount).steps[0];
+  const Instruction good = just("all_reduce", "sum", kCount, kCount).instructions[0];
   CHECK(chooseCollective(good).value().implementation == "ncclAllReduce");
   auto why = [&](auto change) {
-    Step step = good;
-    change(step);
-    return chooseCollective(step).status();
+    Instruction instruction = good;
+    change(instruction);
+    return chooseCollective(instruction).status();
   };
-  auto retype = [](Step& step, runtime::ElementType type) {
-    step.inputs[0].desc.type = step.outputs[0].desc.type = type;
+  auto retype = [](Instruction& instruction, runtime::ElementType type) {
+    instruction.inputs[0].desc.type = instruction.outputs[0].desc.type = type;
   };
-  absl::Status status = why([&](Step& step) { retype(step, runtime::ElementType::kI16); });
+  absl::Status status =
+      why([&](Instruction& instruction) { retype(instruction, runtime::ElementType::kI16); });
   CHECK(absl::IsUnimplemented(status));
   CHECK(status.message() == "NCCL does not combine elements of i16 by sum");
-  status = why([&](Step& step) {
-    retype(step, runtime::ElementType::kI32);
-    step.attributes["kind"] = std::string("mean");
+  status = why([&](Instruction& instruction) {
+    retype(instruction, runtime::ElementType::kI32);
+    instruction.attributes["kind"] = std::string("mean");
   });
   CHECK(status.message() == "NCCL does not combine elements of i32 by mean");
-  CHECK(why([&](Step& step) {  // bytes, whatever they are
-          retype(step, runtime::ElementType::kI16);
-          step.attributes["collective"] = std::string("all_gather");
+  CHECK(why([&](Instruction& instruction) {  // bytes, whatever they are
+          retype(instruction, runtime::ElementType::kI16);
+          instruction.attributes["collective"] = std::string("all_gather");
         })
             .ok());
-  status = why([](Step& step) { step.attributes["collective"] = std::string("broadcast"); });
+  status = why([](Instruction& instruction) {
+    instruction.attributes["collective"] = std::string("broadcast");
+  });
   CHECK(status.message() == "NCCL is not used for broadcast");
-  status = why([](Step& step) { step.inputs[0].desc.dims = step.outputs[0].desc.dims = {0}; });
+  status = why([](Instruction& instruction) {
+    instruction.inputs[0].desc.dims = instruction.outputs[0].desc.dims = {0};
+  });
   CHECK(absl::IsUnimplemented(status));
-  status = why([](Step& step) { step.outputs[0].desc.dims = {5}; });
+  status = why([](Instruction& instruction) { instruction.outputs[0].desc.dims = {5}; });
   CHECK(status.message() == "a collective: 6xf32 gives 5xf32, which it cannot");
-  CHECK(absl::IsInvalidArgument(why([](Step& step) { step.inputs.clear(); })));
-  CHECK(absl::IsInvalidArgument(why([](Step& step) { step.attributes.erase("kind"); })));
+  CHECK(absl::IsInvalidArgument(why([](Instruction& instruction) { instruction.inputs.clear(); })));
+  CHECK(absl::IsInvalidArgument(
+      why([](Instruction& instruction) { instruction.attributes.erase("kind"); })));
 }
 
 TEST_CASE("an executable whose collective names no communicator is refused") {
@@ -401,10 +409,10 @@ TEST_CASE("an executable whose collective names no communicator is refused") {
   ListedWeights none;
   Executable e = just("all_reduce", "sum", kCount, kCount);
   e.fingerprint = gpus.devices[0]->fingerprint();
-  e.steps[0].attributes["communicator"] = int64_t{-1};
+  e.instructions[0].attributes["communicator"] = int64_t{-1};
   CHECK_THAT(gpus.devices[0]->load(writeExecutable(e), none).status().ToString(),
              Catch::Contains("all_reduce: there is no communicator -1"));
-  e.steps[0].attributes.erase("communicator");
+  e.instructions[0].attributes.erase("communicator");
   CHECK_THAT(gpus.devices[0]->load(writeExecutable(e), none).status().ToString(),
              Catch::Contains("lacks its attribute communicator"));
 }

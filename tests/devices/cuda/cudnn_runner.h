@@ -1,4 +1,4 @@
-// Runs steps of cuDNN's kernels on the simulator, and the same on the CPU, for tests.
+// Runs instructions of cuDNN's kernels on the simulator, and the same on the CPU, for tests.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_CUDNN_RUNNER_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_CUDNN_RUNNER_H_
 
@@ -9,8 +9,8 @@
 
 #include "devices/cuda/program/kernel_list.h"
 #include "devices/cuda/program/shared_weights.h"
-#include "tests/devices/cpu/step_runner.h"
-#include "tests/devices/cuda/cudnn_steps.h"
+#include "tests/devices/cpu/instruction_runner.h"
+#include "tests/devices/cuda/cudnn_instructions.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 #include "tests/devices/cuda/simulator/cudnn_simulator.h"
 
@@ -40,22 +40,22 @@ inline absl::Span<const uint8_t> bytesOf(const HostTensor& tensor) {
 
 inline TensorDesc dense(const TensorDesc& desc) { return {desc.type, desc.dims, {}, false}; }
 
-/// The arguments of a step: inputs, operands of post-ops, the result.
-inline std::vector<Argument> argumentsOf(const Step& step) {
-  std::vector<Argument> arguments = step.inputs;
-  for (const PostOp& post : step.postOps) {
+/// The arguments of an instruction: inputs, operands of post-ops, the result.
+inline std::vector<Argument> argumentsOf(const Instruction& instruction) {
+  std::vector<Argument> arguments = instruction.inputs;
+  for (const PostOp& post : instruction.postOps) {
     if (post.operand) {
       arguments.push_back(*post.operand);
     }
   }
-  arguments.push_back(step.outputs[0]);
+  arguments.push_back(instruction.outputs[0]);
   return arguments;
 }
 
-/// The executable of one step that has its kernel, with this much to work in.
-inline Executable executableOf(Step step, uint64_t scratch) {
+/// The executable of one instruction that has its kernel, with this much to work in.
+inline Executable executableOf(Instruction instruction, uint64_t scratch) {
   Executable e;
-  std::vector<Argument> arguments = argumentsOf(step);
+  std::vector<Argument> arguments = argumentsOf(instruction);
   e.buffers.resize(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
     bool isResult = i + 1 == arguments.size();
@@ -67,32 +67,32 @@ inline Executable executableOf(Step step, uint64_t scratch) {
     (isResult ? e.outputs : e.inputs).push_back({absl::StrCat(i), arguments[i].buffer, row});
   }
   if (scratch > 0) {
-    step.scratch = Argument{static_cast<uint32_t>(arguments.size()),
-                            {ElementType::kU8, {static_cast<int64_t>(scratch)}, {}, false}};
+    instruction.scratch = Argument{static_cast<uint32_t>(arguments.size()),
+                                   {ElementType::kU8, {static_cast<int64_t>(scratch)}, {}, false}};
     e.buffers.push_back(bufferOf(BufferKind::kArena, scratch));
     e.arenaBytes = scratch;
   }
-  e.steps = {std::move(step)};
+  e.instructions = {std::move(instruction)};
   return e;
 }
 
-/// The step with the kernel that takes it, and its scratch memory.
-inline absl::StatusOr<Executable> compile(Step step) {
-  std::vector<Candidate> found = candidates(step);
+/// The instruction with the kernel that takes it, and its scratch memory.
+inline absl::StatusOr<Executable> compile(Instruction instruction) {
+  std::vector<Candidate> found = candidates(instruction);
   REQUIRE(!found.empty());
   const Candidate& last = found.back();  // cuDNN's, where there are several
   GR_RETURN_IF_ERROR(last.choice.status());
-  step.kernel = std::string(last.kernel->name);
-  return executableOf(std::move(step), last.choice->scratchBytes);
+  instruction.kernel = std::string(last.kernel->name);
+  return executableOf(std::move(instruction), last.choice->scratchBytes);
 }
 
-/// Runs a step on dense tensors: its inputs, then the operands of its post-ops.
-inline absl::StatusOr<HostTensor> runStep(GpuFixture& gpu, const Step& step,
-                                          const Tensors& inputs) {
-  GR_ASSIGN_OR_RETURN(Executable executable, compile(step));
+/// Runs an instruction on dense tensors: its inputs, then the operands of its post-ops.
+inline absl::StatusOr<HostTensor> runInstruction(GpuFixture& gpu, const Instruction& instruction,
+                                                 const Tensors& inputs) {
+  GR_ASSIGN_OR_RETURN(Executable executable, compile(instruction));
   ListedWeights none;
   GR_ASSIGN_OR_RETURN(auto program, load(gpu, executable, none));
-  std::vector<Argument> arguments = argumentsOf(step);
+  std::vector<Argument> arguments = argumentsOf(instruction);
   std::vector<std::vector<uint8_t>> memory;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorDesc& desc = arguments[i].desc;
@@ -109,22 +109,22 @@ inline absl::StatusOr<HostTensor> runStep(GpuFixture& gpu, const Step& step,
 }
 
 /// The same on the CPU, by its reference, in f32: the operation, then each post-op.
-inline HostTensor reference(const Step& step, const Tensors& inputs) {
+inline HostTensor reference(const Instruction& instruction, const Tensors& inputs) {
   Tensors operands;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
+  for (size_t i = 0; i < instruction.inputs.size(); ++i) {
     operands.push_back(inputs[i].clone());
   }
-  Attributes attributes = step.attributes;
+  Attributes attributes = instruction.attributes;
   attributes.erase("tf32");
-  runtime::TensorSpec spec{ElementType::kF32, step.outputs[0].desc.dims};
+  runtime::TensorSpec spec{ElementType::kF32, instruction.outputs[0].desc.dims};
   auto run = [&](const std::string& name, const Attributes& its) {
     Tensors results = cpu::runOperation({name, its, {spec}, {}}, operands).value();
     operands.clear();
     operands.push_back(std::move(results[0]));
   };
-  run(step.operation, attributes);
-  size_t next = step.inputs.size();
-  for (const PostOp& post : step.postOps) {
+  run(instruction.operation, attributes);
+  size_t next = instruction.inputs.size();
+  for (const PostOp& post : instruction.postOps) {
     constexpr const char* kBinary[] = {"",       "",       "gr.add", "gr.mul",
                                        "gr.max", "gr.min", "gr.sub", "gr.div"};
     if (post.operand) {
@@ -139,9 +139,9 @@ inline HostTensor reference(const Step& step, const Tensors& inputs) {
   return std::move(operands[0]);
 }
 
-inline Tensors randomInputs(const Step& step) {
+inline Tensors randomInputs(const Instruction& instruction) {
   std::mt19937 random(5);
-  std::vector<Argument> arguments = argumentsOf(step);
+  std::vector<Argument> arguments = argumentsOf(instruction);
   Tensors tensors;
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     HostTensor values = cpu::randomTensor(arguments[i].desc.dims, random, 0.1, 1);
@@ -151,12 +151,12 @@ inline Tensors randomInputs(const Step& step) {
   return tensors;
 }
 
-/// The step on the simulator against the same on the CPU in f32: element by element, of bf16 by a
-/// norm.
-inline void checkStep(const Step& step) {
+/// The instruction on the simulator against the same on the CPU in f32: element by element, of bf16
+/// by a norm.
+inline void checkInstruction(const Instruction& instruction) {
   CudnnFixture gpu;
-  Tensors inputs = randomInputs(step);
-  absl::StatusOr<HostTensor> result = runStep(gpu, step, inputs);
+  Tensors inputs = randomInputs(instruction);
+  absl::StatusOr<HostTensor> result = runInstruction(gpu, instruction, inputs);
   INFO(result.status());
   REQUIRE(result.ok());
   Tensors exact;
@@ -164,7 +164,7 @@ inline void checkStep(const Step& step) {
     exact.push_back(cpu::f32(input.spec().dims, cpu::values(input)));
   }
   HostTensor made = cpu::f32(result->spec().dims, cpu::values(*result));
-  HostTensor expected = reference(step, exact);
+  HostTensor expected = reference(instruction, exact);
   ElementType type = result->spec().type;
   if (type == ElementType::kBF16) {
     CHECK(cpu::normDistance(made, expected) <= cpu::kBFloat16Norm);
@@ -178,7 +178,7 @@ inline void check(WindowCase c, const std::vector<bool>& layouts = {false, true}
   for (bool channelsLast : layouts) {
     c.channelsLast = channelsLast;
     CAPTURE(c.operation, c.input, c.filter, channelsLast, runtime::elementTypeName(c.type));
-    checkStep(stepOf(c));
+    checkInstruction(instructionOf(c));
   }
 }
 

@@ -25,30 +25,31 @@ HostTensor randomBytes(ElementType type, const Dims& dims, std::mt19937& random)
 }
 
 /// Sums of products of bytes are those that the reference computes, to the last bit.
-void checkBytes(const Step& step) {
+void checkBytes(const Instruction& instruction) {
   std::mt19937 random(7);
   Tensors inputs;
-  for (const Argument& input : step.inputs) {
+  for (const Argument& input : instruction.inputs) {
     inputs.push_back(randomBytes(input.desc.type, input.desc.dims, random));
   }
   CudnnFixture gpu;
-  CAPTURE(step.operation, inputs[0].spec().toString(), inputs[1].spec().toString());
-  HostTensor result = runStep(gpu, step, inputs).value();
-  Attributes attributes = step.attributes;
+  CAPTURE(instruction.operation, inputs[0].spec().toString(), inputs[1].spec().toString());
+  HostTensor result = runInstruction(gpu, instruction, inputs).value();
+  Attributes attributes = instruction.attributes;
   attributes.erase("tf32");
   Tensors expected =
-      cpu::runOperation({step.operation, attributes, {step.outputs[0].desc.spec()}, {}}, inputs)
+      cpu::runOperation(
+          {instruction.operation, attributes, {instruction.outputs[0].desc.spec()}, {}}, inputs)
           .value();
   CHECK(std::memcmp(result.data(), expected[0].data(), result.byteSize()) == 0);
 }
 
 void checkBytes(WindowCase c) {
   c.ofBytes = c.channelsLast = true;
-  checkBytes(stepOf(c));
+  checkBytes(instructionOf(c));
 }
 
 absl::Status whyDeclined(const WindowCase& c) {
-  std::vector<Candidate> found = candidates(stepOf(c));
+  std::vector<Candidate> found = candidates(instructionOf(c));
   REQUIRE(found.size() == 1);
   return found[0].choice.status();
 }
@@ -60,21 +61,21 @@ std::string message(const absl::Status& status) { return std::string(status.mess
 TEST_CASE("cuDNN's convolutions and pools give what ONNX Runtime gives", "[cudnn]") {
   size_t ran = 0;
   for (const cpu::NnCase& c : cpu::kNnCases) {
-    Step step;
-    step.operation = step.label = c.operation;
-    step.attributes = c.attributes;
+    Instruction instruction;
+    instruction.operation = instruction.label = c.operation;
+    instruction.attributes = c.attributes;
     Tensors inputs;
     for (const auto& [dims, values] : c.inputs) {
-      step.inputs.push_back({static_cast<uint32_t>(inputs.size()), f32(dims)});
+      instruction.inputs.push_back({static_cast<uint32_t>(inputs.size()), f32(dims)});
       inputs.push_back(cpu::f32(dims, values));
     }
-    step.outputs = {{static_cast<uint32_t>(inputs.size()), f32(c.outputDims)}};
-    if (candidates(step).empty() || !candidates(step)[0].choice.ok()) {
+    instruction.outputs = {{static_cast<uint32_t>(inputs.size()), f32(c.outputDims)}};
+    if (candidates(instruction).empty() || !candidates(instruction)[0].choice.ok()) {
       continue;
     }
     CudnnFixture gpu;
     CAPTURE(c.operation, c.outputDims, ran);
-    HostTensor result = runStep(gpu, step, inputs).value();
+    HostTensor result = runInstruction(gpu, instruction, inputs).value();
     CHECK(cpu::distance(result, cpu::f32(c.outputDims, c.expected)) < 1e-4);
     ++ran;
   }
@@ -134,24 +135,26 @@ TEST_CASE("cuDNN's products of bytes are exact", "[cudnn]") {
   checkBytes(byteProduct({3, 5}, {7, 5}, {3, 7}));
   checkBytes(byteProduct({2, 3, 64}, {16, 64}, {2, 3, 16}));
   checkBytes(byteProduct({70}, {3, 70}, {3}));
-  Step step = byteProduct({3, 5}, {5, 7}, {3, 7});
-  step.attributes["transpose_rhs"] = false;
-  step.inputs[1].desc = stridedDesc(ElementType::kI8, {5, 7}, {1, 5});
-  checkBytes(step);
+  Instruction instruction = byteProduct({3, 5}, {5, 7}, {3, 7});
+  instruction.attributes["transpose_rhs"] = false;
+  instruction.inputs[1].desc = stridedDesc(ElementType::kI8, {5, 7}, {1, 5});
+  checkBytes(instruction);
 }
 
 TEST_CASE("other products of bytes are declined with the reason", "[cudnn]") {
-  auto why = [](const Step& step) { return message(chooseByteProduct(step).status()); };
-  Step step = byteProduct({3, 5}, {5, 7}, {3, 7});
-  step.attributes["transpose_rhs"] = false;
-  CHECK_THAT(why(step), Catch::Contains("want a second operand that lies transposed"));
+  auto why = [](const Instruction& instruction) {
+    return message(chooseByteProduct(instruction).status());
+  };
+  Instruction instruction = byteProduct({3, 5}, {5, 7}, {3, 7});
+  instruction.attributes["transpose_rhs"] = false;
+  CHECK_THAT(why(instruction), Catch::Contains("want a second operand that lies transposed"));
   CHECK_THAT(why(byteProduct({2, 3, 5}, {2, 7, 5}, {2, 3, 7})), Catch::Contains("by one matrix"));
   CHECK_THAT(why(byteProduct({0, 5}, {7, 5}, {0, 7})), Catch::Contains("a product of nothing"));
-  step = byteProduct({3, 5}, {7, 5}, {3, 7});
-  step.postOps = {eltwise("gr.relu")};
-  CHECK_THAT(why(step), Catch::Contains("nothing goes into"));
-  step = byteProduct({3, 5}, {7, 5}, {3, 8});
-  CHECK(absl::IsInvalidArgument(chooseByteProduct(step).status()));
+  instruction = byteProduct({3, 5}, {7, 5}, {3, 7});
+  instruction.postOps = {eltwise("gr.relu")};
+  CHECK_THAT(why(instruction), Catch::Contains("nothing goes into"));
+  instruction = byteProduct({3, 5}, {7, 5}, {3, 8});
+  CHECK(absl::IsInvalidArgument(chooseByteProduct(instruction).status()));
 }
 
 TEST_CASE("a bias, a tensor and relu are fused into a convolution in either layout", "[cudnn]") {
@@ -236,10 +239,10 @@ TEST_CASE("what cuDNN has no engine for is declined with the reason", "[cudnn]")
   c.channelsLast = true;
   c.postOps = {eltwise("gr.relu")};
   declines(c, "nothing goes into cuDNN's convolutions of bytes");
-  Step mixed = stepOf(small());
+  Instruction mixed = instructionOf(small());
   WindowCase last = small();
   last.channelsLast = true;
-  mixed.outputs = stepOf(last).outputs;
+  mixed.outputs = instructionOf(last).outputs;
   CHECK_THAT(message(candidates(mixed)[0].choice.status()), Catch::Contains("all tensors dense"));
   declines({"gr.max_pool", {1, 1, 6, 6}, {}, {1, 1, 4, 4}, {2, 2}, {}, {2, 2}}, "no dilations");
   WindowCase pool = {"gr.max_pool", {1, 1, 6, 6}, {}, {1, 1, 5, 5}, {2, 2}};
@@ -272,7 +275,7 @@ TEST_CASE("room for another layout is asked for where the library wants another 
     WindowCase c = small();
     c.channelsLast = channelsLast;
     c.tf32 = tf32;
-    return candidates(stepOf(c))[0].choice->scratchBytes;
+    return candidates(instructionOf(c))[0].choice->scratchBytes;
   };
   uint64_t operands = sizeof(float) * (2 * 4 * 5 * 6 + 6 * 4 * 3 * 3 + 2 * 6 * 5 * 6);
   CHECK(scratch(false, false) == scratch(true, true));
@@ -285,18 +288,18 @@ TEST_CASE("exact f32 stays off tensor cores, and TF32 goes on them", "[cudnn]") 
     CudnnFixture gpu;
     WindowCase c = small();
     c.tf32 = tf32;
-    Step step = stepOf(c);
-    REQUIRE(runStep(gpu, step, randomInputs(step)).ok());
+    Instruction instruction = instructionOf(c);
+    REQUIRE(runInstruction(gpu, instruction, randomInputs(instruction)).ok());
     CHECK(testing::lastCudnnEngine() == (tf32 ? 10 : 11));
   }
 }
 
 TEST_CASE("a convolution and a pool are recorded into one graph and replayed", "[cudnn]") {
   CudnnFixture gpu;
-  Step first = stepOf(small());
+  Instruction first = instructionOf(small());
   Executable e = compile(first).value();
   WindowCase c = {"gr.max_pool", {2, 6, 5, 6}, {}, {2, 6, 4, 5}, {2, 2}};
-  Step second = stepOf(c);
+  Instruction second = instructionOf(c);
   // The convolution's result moves into the arena, and the pool's is the output.
   uint32_t between = first.outputs[0].buffer;
   uint64_t bytes = e.buffers[between].bytes;
@@ -308,8 +311,8 @@ TEST_CASE("a convolution and a pool are recorded into one graph and replayed", "
   second.kernel = "cudnn.max_pool";
   second.inputs[0].buffer = between;
   second.outputs[0].buffer = output;
-  second.scratch = e.steps[0].scratch;
-  e.steps.push_back(second);
+  second.scratch = e.instructions[0].scratch;
+  e.instructions.push_back(second);
   e.outputs[0] = {"result", output, result};
   ListedWeights none;
   auto program = load(gpu, e, none).value();
@@ -320,7 +323,7 @@ TEST_CASE("a convolution and a pool are recorded into one graph and replayed", "
   program->buffers()[output] = made.data();
   Tensors middle;
   middle.push_back(reference(first, inputs));
-  HostTensor expected = reference(stepOf(c), middle);
+  HostTensor expected = reference(instructionOf(c), middle);
   for (int run = 0; run < 3; ++run) {
     std::fill_n(static_cast<char*>(made.data()), made.byteSize(), 0);
     REQUIRE(runCompute(*program).ToString() == "OK");
@@ -332,29 +335,29 @@ TEST_CASE("a convolution and a pool are recorded into one graph and replayed", "
 TEST_CASE("engines that refuse, want too much or differ from run to run are passed over",
           "[cudnn]") {
   CudnnFixture gpu;
-  Step step = stepOf(small());
+  Instruction instruction = instructionOf(small());
   testing::setCudnnEngines({{1, 0, {}, false, CUDNN_STATUS_NOT_SUPPORTED_SHAPE},
                             {2, int64_t{1} << 40},
                             {3, 0, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
                             {4, 0, {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}},
                             {5, 0, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
                             {6, 128, {}, true}});
-  REQUIRE(runStep(gpu, step, randomInputs(step)).ok());
+  REQUIRE(runInstruction(gpu, instruction, randomInputs(instruction)).ok());
   CHECK(testing::lastCudnnEngine() == 6);
 }
 
 TEST_CASE("engines that transform tiles are passed over, in TF32 too", "[cudnn]") {
   CudnnFixture gpu;
   for (bool tf32 : {false, true}) {
-    Step step = stepOf(small());
-    step.attributes["tf32"] = tf32;
+    Instruction instruction = instructionOf(small());
+    instruction.attributes["tf32"] = tf32;
     for (cudnnBackendNumericalNote_t note :
          {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
           CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13,
           CUDNN_NUMERICAL_NOTE_FFT}) {
       CAPTURE(tf32, note);
       testing::setCudnnEngines({{1, 0, {note}}, {2, 128, {}, true}});
-      REQUIRE(runStep(gpu, step, randomInputs(step)).ok());
+      REQUIRE(runInstruction(gpu, instruction, randomInputs(instruction)).ok());
       CHECK(testing::lastCudnnEngine() == 2);
     }
   }
@@ -364,28 +367,28 @@ TEST_CASE("a convolution without an engine or without room is refused when it is
           "[cudnn]") {
   CudnnFixture gpu;
   ListedWeights none;
-  Step step = stepOf(small());
-  step.kernel = "cudnn.conv";
+  Instruction instruction = instructionOf(small());
+  instruction.kernel = "cudnn.conv";
   testing::setCudnnEngines({{1, 0, {}, false, CUDNN_STATUS_NOT_SUPPORTED_SHAPE}});
-  absl::Status status = load(gpu, executableOf(step, 4096), none).status();
+  absl::Status status = load(gpu, executableOf(instruction, 4096), none).status();
   CHECK(absl::IsUnimplemented(status));
   CHECK_THAT(message(status), Catch::Contains("gr.conv: cuDNN has no engine") &&
                                   Catch::Contains("with 4096 bytes to work in") &&
                                   Catch::Contains("the engine was told to refuse"));
   testing::setCudnnEngines({{1, 5000}});
-  CHECK_THAT(message(load(gpu, executableOf(step, 4096), none).status()),
+  CHECK_THAT(message(load(gpu, executableOf(instruction, 4096), none).status()),
              Catch::Contains("an engine wants 5000 bytes to work in"));
   testing::setCudnnEngines({});
-  status = load(gpu, executableOf(step, 0), none).status();
+  status = load(gpu, executableOf(instruction, 0), none).status();
   CHECK(absl::IsUnimplemented(status));
   CHECK_THAT(message(status), Catch::Contains("names none at all: ") && Catch::Contains("NVRTC"));
 }
 
-TEST_CASE("errors of cuDNN name the call and the step", "[cudnn]") {
+TEST_CASE("errors of cuDNN name the call and the instruction", "[cudnn]") {
   CudnnFixture gpu;
   ListedWeights none;
-  Step step = stepOf(small());
-  Executable executable = compile(step).value();
+  Instruction instruction = instructionOf(small());
+  Executable executable = compile(instruction).value();
   testing::failCall("cudnnCreate", CUDA_ERROR_LAUNCH_FAILED);
   CHECK_THAT(message(load(gpu, executable, none).status()), Catch::Contains("cudnnCreate: "));
   testing::failCall("cudnnBackendFinalize", CUDA_ERROR_LAUNCH_FAILED);
@@ -404,7 +407,7 @@ TEST_CASE("without cuDNN a program of convolutions is refused with how to get it
   files.cudnn = "libnone.so.9";
   Libraries libraries(files);
   auto device = createCudaDevice({"test/cuda:0", "cuda", 0, {}, 0, 0}, libraries).value();
-  Executable executable = compile(stepOf(small())).value();
+  Executable executable = compile(instructionOf(small())).value();
   executable.fingerprint = device->fingerprint();
   ListedWeights none;
   std::vector<uint8_t> bytes = writeExecutable(executable);

@@ -105,27 +105,27 @@ inline std::vector<uint8_t> codeOf(const std::vector<std::string>& kernels) {
 }
 
 /// A launch of one block for `count` elements.
-inline Step generated(std::string symbol, std::vector<Argument> inputs, Argument output,
-                      int64_t count) {
-  Step step;
-  step.kernel = "generated";
-  step.operation = "gr.group";
-  step.symbol = step.label = std::move(symbol);
-  step.inputs = std::move(inputs);
-  step.outputs = {std::move(output)};
-  step.sizes = {count};
-  step.grid = {1, 1, 1};
-  step.block = {128, 1, 1};
-  return step;
+inline Instruction generated(std::string symbol, std::vector<Argument> inputs, Argument output,
+                             int64_t count) {
+  Instruction instruction;
+  instruction.kernel = "generated";
+  instruction.operation = "gr.group";
+  instruction.symbol = instruction.label = std::move(symbol);
+  instruction.inputs = std::move(inputs);
+  instruction.outputs = {std::move(output)};
+  instruction.sizes = {count};
+  instruction.grid = {1, 1, 1};
+  instruction.block = {128, 1, 1};
+  return instruction;
 }
 
-inline Step edgeStep(bool send, uint32_t edge, Argument end) {
-  Step step;
-  step.kernel = send ? "send" : "receive";
-  step.label = step.kernel + std::to_string(edge);
-  step.edge = edge;
-  (send ? step.inputs : step.outputs).push_back(std::move(end));
-  return step;
+inline Instruction edgeInstruction(bool send, uint32_t edge, Argument end) {
+  Instruction instruction;
+  instruction.kernel = send ? "send" : "receive";
+  instruction.label = instruction.kernel + std::to_string(edge);
+  instruction.edge = edge;
+  (send ? instruction.inputs : instruction.outputs).push_back(std::move(end));
+  return instruction;
 }
 
 /// Loads `executable` for the fixture's device.

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kCount = 4;
 
-Step add(uint32_t from, uint32_t to) {
+Instruction add(uint32_t from, uint32_t to) {
   return generated("add_one", {{from, f32({kCount})}}, {to, f32({kCount})}, kCount);
 }
 
@@ -17,11 +17,11 @@ Executable sender(bool more) {
   e.buffers = {bufferOf(BufferKind::kInput, 16),
                bufferOf(more ? BufferKind::kOutput : BufferKind::kArena, 16)};
   e.arenaBytes = 64;
-  e.steps = {add(0, 1), edgeStep(true, 5, {1, f32({kCount})})};
+  e.instructions = {add(0, 1), edgeInstruction(true, 5, {1, f32({kCount})})};
   e.inputs = {{"x", 0, f32({kCount})}};
   if (more) {
     e.outputs = {{"sent", 1, f32({kCount})}};
-    e.steps.push_back(edgeStep(true, 6, {1, f32({kCount})}));
+    e.instructions.push_back(edgeInstruction(true, 6, {1, f32({kCount})}));
   }
   e.code = codeOf({"add_one"});
   return e;
@@ -31,11 +31,11 @@ Executable sender(bool more) {
 Executable receiver(bool forwards) {
   Executable e;
   e.buffers = {bufferOf(BufferKind::kReceive, 16, 5), bufferOf(BufferKind::kOutput, 16)};
-  e.steps = {edgeStep(false, 5, {0, f32({kCount})}), add(0, 1)};
+  e.instructions = {edgeInstruction(false, 5, {0, f32({kCount})}), add(0, 1)};
   e.outputs = {{"y", 1, f32({kCount})}};
   e.code = codeOf({"add_one"});
   if (forwards) {
-    e.steps.push_back(edgeStep(true, 9, {0, f32({kCount})}));
+    e.instructions.push_back(edgeInstruction(true, 9, {0, f32({kCount})}));
   }
   return e;
 }

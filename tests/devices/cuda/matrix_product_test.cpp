@@ -8,21 +8,22 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-Step product(std::vector<int64_t> lhs, std::vector<int64_t> rhs, std::vector<int64_t> result) {
-  Step step;
-  step.operation = step.label = "gr.matmul";
-  step.kernel = "cublaslt.matmul";
-  step.inputs = {{0, f32(std::move(lhs))}, {1, f32(std::move(rhs))}};
-  step.outputs = {{2, f32(std::move(result))}};
-  return step;
+Instruction product(std::vector<int64_t> lhs, std::vector<int64_t> rhs,
+                    std::vector<int64_t> result) {
+  Instruction instruction;
+  instruction.operation = instruction.label = "gr.matmul";
+  instruction.kernel = "cublaslt.matmul";
+  instruction.inputs = {{0, f32(std::move(lhs))}, {1, f32(std::move(rhs))}};
+  instruction.outputs = {{2, f32(std::move(result))}};
+  return instruction;
 }
 
 ColumnMatrix matrix(int64_t rows, int64_t columns, bool transposed = false, int64_t stride = 0) {
   return {rows, columns, transposed, stride};
 }
 
-std::string whyNot(const Step& step) {
-  return std::string(matrixProductOf(step).status().message());
+std::string whyNot(const Instruction& instruction) {
+  return std::string(matrixProductOf(instruction).status().message());
 }
 
 }  // namespace
@@ -36,10 +37,10 @@ TEST_CASE("a row-major product is a column-major one with its factors exchanged"
 }
 
 TEST_CASE("transposed operands lie the other way round") {
-  Step step = product({3, 2}, {5, 3}, {2, 5});
-  step.attributes["transpose_lhs"] = true;
-  step.attributes["transpose_rhs"] = true;
-  MatrixProduct p = matrixProductOf(step).value();
+  Instruction instruction = product({3, 2}, {5, 3}, {2, 5});
+  instruction.attributes["transpose_lhs"] = true;
+  instruction.attributes["transpose_rhs"] = true;
+  MatrixProduct p = matrixProductOf(instruction).value();
   CHECK(p.left == matrix(3, 5, true));
   CHECK(p.right == matrix(2, 3, true));
 }
@@ -62,7 +63,7 @@ TEST_CASE("rows of many matrices against one are rows of one; else batches have 
   MatrixProduct right = matrixProductOf(product({1, 2, 3}, {4, 3, 5}, {4, 2, 5})).value();
   CHECK(right.batch == 4);
   CHECK(right.right == matrix(3, 2));
-  Step transposed = product({4, 3, 2}, {3, 5}, {4, 2, 5});
+  Instruction transposed = product({4, 3, 2}, {3, 5}, {4, 2, 5});
   transposed.attributes["transpose_lhs"] = true;
   CHECK(matrixProductOf(transposed).value().right == matrix(2, 3, true, 6));
 }
@@ -70,25 +71,25 @@ TEST_CASE("rows of many matrices against one are rows of one; else batches have 
 TEST_CASE("8-bit floats are multiplied as tensor cores take them") {
   using runtime::ElementType;
   auto typed = [](ElementType lhs, ElementType rhs, ElementType result, std::vector<int64_t> dims) {
-    Step step = product({5, dims[0]}, dims, {5, dims[1]});
-    step.inputs[0].desc.type = lhs;
-    step.inputs[1].desc = stridedDesc(rhs, dims, {1, dims[0]});
-    step.outputs[0].desc.type = result;
-    step.attributes["scales"] = std::vector<double>{0.25};
-    return step;
+    Instruction instruction = product({5, dims[0]}, dims, {5, dims[1]});
+    instruction.inputs[0].desc.type = lhs;
+    instruction.inputs[1].desc = stridedDesc(rhs, dims, {1, dims[0]});
+    instruction.outputs[0].desc.type = result;
+    instruction.attributes["scales"] = std::vector<double>{0.25};
+    return instruction;
   };
   constexpr ElementType kFine = ElementType::kF8E4M3FN, kCoarse = ElementType::kF8E5M2;
-  Step step = typed(kFine, kCoarse, ElementType::kF16, {32, 48});
-  MatrixProduct p = matrixProductOf(step).value();
+  Instruction instruction = typed(kFine, kCoarse, ElementType::kF16, {32, 48});
+  MatrixProduct p = matrixProductOf(instruction).value();
   CHECK(p.type == ElementType::kF16);
   CHECK(p.leftType == kCoarse);
   CHECK(p.rightType == kFine);
   CHECK(p.left == matrix(32, 48, true));
   CHECK(p.right == matrix(32, 5));
   CHECK(p.factor == 0.25);
-  step.inputs.push_back({3, {ElementType::kF16, {48}, {}, false}});
-  CHECK(matrixProductOf(step).value().hasBias);
-  Step dense = step;
+  instruction.inputs.push_back({3, {ElementType::kF16, {48}, {}, false}});
+  CHECK(matrixProductOf(instruction).value().hasBias);
+  Instruction dense = instruction;
   dense.inputs[1].desc = {kCoarse, {48, 32}, {}, false};
   dense.attributes["transpose_rhs"] = true;
   CHECK(matrixProductOf(dense).value().left == matrix(32, 48, true));
@@ -105,25 +106,25 @@ TEST_CASE("8-bit floats are multiplied as tensor cores take them") {
              Catch::Contains("multiples of 16 only, not of 24 x 48"));
   CHECK_THAT(whyNot(typed(kFine, kFine, ElementType::kF32, {32, 40})),
              Catch::Contains("multiples of 16 only, not of 32 x 40"));
-  Step biased = typed(kFine, kFine, ElementType::kF32, {32, 48});
+  Instruction biased = typed(kFine, kFine, ElementType::kF32, {32, 48});
   CHECK(matrixProductOf(biased).ok());
   biased.inputs.push_back({3, f32({48})});
   CHECK_THAT(whyNot(biased), Catch::Contains("no bias of f32"));
 }
 
 TEST_CASE("a bias, a sum and an activation go with the product") {
-  Step step = product({2, 3}, {3, 5}, {2, 5});
-  step.inputs.push_back({3, f32({5})});
-  step.postOps.push_back({PostOpKind::kSum, "", 0, 0, {}});
-  step.postOps.push_back({PostOpKind::kEltwise, "gelu_tanh", 0, 0, {}});
-  step.attributes["tf32"] = true;
-  MatrixProduct p = matrixProductOf(step).value();
+  Instruction instruction = product({2, 3}, {3, 5}, {2, 5});
+  instruction.inputs.push_back({3, f32({5})});
+  instruction.postOps.push_back({PostOpKind::kSum, "", 0, 0, {}});
+  instruction.postOps.push_back({PostOpKind::kEltwise, "gelu_tanh", 0, 0, {}});
+  instruction.attributes["tf32"] = true;
+  MatrixProduct p = matrixProductOf(instruction).value();
   CHECK(p.hasBias);
   CHECK(p.accumulates);
   CHECK(p.activation == Activation::kGeluTanh);
   CHECK(p.tf32);
-  step.inputs[2].desc = f32({4});
-  CHECK_THAT(whyNot(step), Catch::Contains("do not fit"));
+  instruction.inputs[2].desc = f32({4});
+  CHECK_THAT(whyNot(instruction), Catch::Contains("do not fit"));
 }
 
 TEST_CASE("what the library does not do in one call is declined with the reason") {
@@ -133,13 +134,13 @@ TEST_CASE("what the library does not do in one call is declined with the reason"
   CHECK_THAT(whyNot(product({4, 1, 2, 3}, {1, 7, 3, 5}, {4, 7, 2, 5})),
              Catch::Contains("do not fit") || Catch::Contains("broadcast"));
   CHECK_THAT(whyNot(product({2, 0}, {0, 5}, {2, 5})), Catch::Contains("product of nothing"));
-  Step strided = product({2, 3}, {3, 5}, {2, 5});
+  Instruction strided = product({2, 3}, {3, 5}, {2, 5});
   strided.inputs[0].desc.layout.assign(16, 0);
   CHECK_THAT(whyNot(strided), Catch::Contains("dense"));
-  Step bytes = product({2, 3}, {3, 5}, {2, 5});
+  Instruction bytes = product({2, 3}, {3, 5}, {2, 5});
   bytes.outputs[0].desc.type = runtime::ElementType::kI32;
   CHECK_THAT(whyNot(bytes), Catch::Contains("not the library's"));
-  Step post = product({2, 3}, {3, 5}, {2, 5});
+  Instruction post = product({2, 3}, {3, 5}, {2, 5});
   post.postOps.push_back({PostOpKind::kBinaryMul, "", 0, 0, {}});
   CHECK_THAT(whyNot(post), Catch::Contains("only a sum, then relu or gelu_tanh"));
 }
@@ -150,7 +151,7 @@ TEST_CASE("the list of kernels answers for an operation without a GPU") {
   CHECK(absl::IsUnimplemented(found[1].choice.status()));  // of bytes alone
   CHECK(found[0].kernel->name == "cublaslt.matmul");
   CHECK(found[0].choice.value().scratchBytes == uint64_t{32} << 20);
-  Step none = product({2, 3}, {3, 5}, {2, 5});
+  Instruction none = product({2, 3}, {3, 5}, {2, 5});
   none.operation = "gr.einsum";
   CHECK(candidates(none).empty());
   CHECK(findKernel("onednn.conv") == nullptr);

@@ -45,19 +45,19 @@ Executable executableOf(const Case& c, int64_t workspace) {
   }
   e.buffers.push_back(bufferOf(BufferKind::kArena, static_cast<uint64_t>(workspace)));
   e.arenaBytes = static_cast<uint64_t>(workspace);
-  Step step;
-  step.kernel = "cublaslt.matmul";
-  step.operation = step.label = "gr.matmul";
-  step.inputs = {{0, descs[0]}, {1, descs[1]}};
+  Instruction instruction;
+  instruction.kernel = "cublaslt.matmul";
+  instruction.operation = instruction.label = "gr.matmul";
+  instruction.inputs = {{0, descs[0]}, {1, descs[1]}};
   if (c.bias) {
-    step.inputs.push_back({2, descs[2]});
+    instruction.inputs.push_back({2, descs[2]});
   }
-  step.outputs = {{3, descs[3]}};
-  step.scratch = Argument{4, {runtime::ElementType::kU8, {workspace}, {}, false}};
-  step.attributes["transpose_lhs"] = c.transposeLhs;
-  step.attributes["transpose_rhs"] = c.transposeRhs;
-  step.postOps = c.postOps;
-  e.steps = {step};
+  instruction.outputs = {{3, descs[3]}};
+  instruction.scratch = Argument{4, {runtime::ElementType::kU8, {workspace}, {}, false}};
+  instruction.attributes["transpose_lhs"] = c.transposeLhs;
+  instruction.attributes["transpose_rhs"] = c.transposeRhs;
+  instruction.postOps = c.postOps;
+  e.instructions = {instruction};
   e.inputs = {{"lhs", 0, descs[0]}, {"rhs", 1, descs[1]}, {"bias", 2, descs[2]}};
   e.outputs = {{"result", 3, descs[3]}};
   return e;
@@ -140,9 +140,9 @@ TEST_CASE("8-bit floats are multiplied, scaled and biased") {
   e.buffers[3].bytes = result.spec().byteSize();
   e.inputs = {{"lhs", 0, lhs}, {"bias", 2, bias}};
   e.outputs = {{"result", 3, result}};
-  e.steps[0].inputs = {{0, lhs}, {1, rhs}, {2, bias}};
-  e.steps[0].outputs = {{3, result}};
-  e.steps[0].attributes = {{"scales", std::vector<double>{0.5}}};
+  e.instructions[0].inputs = {{0, lhs}, {1, rhs}, {2, bias}};
+  e.instructions[0].outputs = {{3, result}};
+  e.instructions[0].attributes = {{"scales", std::vector<double>{0.5}}};
   std::vector<uint8_t> left(kRows * kDepth, 0x38);    // 1 of e4m3
   left[kDepth] = 0x48;                                // 4, first of the second row
   e.buffers[1].data.assign(kDepth * kColumns, 0x40);  // 2 of e5m2

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kCount = 4;
 
-Step add(const std::string& name, uint32_t from, uint32_t to) {
+Instruction add(const std::string& name, uint32_t from, uint32_t to) {
   return generated(name, {{from, f32({kCount})}}, {to, f32({kCount})}, kCount);
 }
 
@@ -20,8 +20,8 @@ Executable addsTwo() {
   e.buffers = {bufferOf(BufferKind::kInput, 16), bufferOf(BufferKind::kOutput, 16),
                bufferOf(BufferKind::kArena, 16)};
   e.arenaBytes = 64;
-  e.steps = {add("add_one", 0, 2), add("add_one", 2, 1)};
-  e.steps[1].label = "second";
+  e.instructions = {add("add_one", 0, 2), add("add_one", 2, 1)};
+  e.instructions[1].label = "second";
   e.inputs = {{"x", 0, f32({kCount})}};
   e.outputs = {{"y", 1, f32({kCount})}};
   e.code = codeOf({"add_one"});
@@ -33,8 +33,8 @@ Executable passesOn() {
   Executable e = addsTwo();
   e.buffers[0] = bufferOf(BufferKind::kReceive, 16, 7);
   e.inputs.clear();
-  e.steps.insert(e.steps.begin(), edgeStep(false, 7, {0, f32({kCount})}));
-  e.steps.insert(e.steps.begin() + 2, edgeStep(true, 8, {2, f32({kCount})}));
+  e.instructions.insert(e.instructions.begin(), edgeInstruction(false, 7, {0, f32({kCount})}));
+  e.instructions.insert(e.instructions.begin() + 2, edgeInstruction(true, 8, {2, f32({kCount})}));
   return e;
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a step is launched kernel by kernel, then recorded, then replayed") {
   GpuFixture gpu;
   ListedWeights none;
   auto program = load(gpu, addsTwo(), none).value();
-  CHECK(program->labels()[0] == "launch add_one … second (2 steps)");
+  CHECK(program->labels()[0] == "launch add_one … second (2 instructions)");
   for (int step = 0; step < 4; ++step) {
     // Other memory each time: graphs hold no address of the host.
     std::vector<float> x(kCount, static_cast<float>(step));
@@ -72,7 +72,7 @@ TEST_CASE("a step is launched kernel by kernel, then recorded, then replayed") {
   }
 }
 
-TEST_CASE("steps are timed by the GPU's clock in the first launches of a graph") {
+TEST_CASE("instructions are timed by the GPU's clock in the first launches of a graph") {
   GpuFixture gpu;
   ListedWeights none;
   auto program = load(gpu, addsTwo(), none).value();
@@ -82,12 +82,12 @@ TEST_CASE("steps are timed by the GPU's clock in the first launches of a graph")
   program->buffers()[1] = y.data();
   const int before = testing::gpuCounts().events;
   for (int step = 0; step < 6; ++step) {  // one without a graph
-    REQUIRE(program->stepTimes().has_value());
-    CHECK(program->stepTimes()->empty());
+    REQUIRE(program->kernelTimes().has_value());
+    CHECK(program->kernelTimes()->empty());
     REQUIRE(runCompute(*program).ToString() == "OK");
     CHECK(testing::gpuCounts().events == before + (step == 0 || step == 5 ? 0 : 3));
   }
-  std::vector<runtime::StepTime> times = program->stepTimes().value();
+  std::vector<runtime::KernelTime> times = program->kernelTimes().value();
   REQUIRE(times.size() == 2);
   CHECK(times[0].label == "add_one");
   CHECK(times[1].label == "second");
@@ -95,7 +95,7 @@ TEST_CASE("steps are timed by the GPU's clock in the first launches of a graph")
   CHECK(times[0].ns < 1'000'000'000);
   REQUIRE(runCompute(*program).ToString() == "OK");  // by a graph without a clock
   CHECK(testing::gpuCounts().graphs == 1);
-  CHECK(program->stepTimes().value() == times);
+  CHECK(program->kernelTimes().value() == times);
   CHECK(y == plus(x, 2));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a weight that is sent has its place on the host") {
   Executable e;
   e.buffers = {bufferOf(BufferKind::kWeight, 16)};
   e.buffers[0].desc = f32({kCount});
-  e.steps = {edgeStep(true, 3, {0, f32({kCount})})};
+  e.instructions = {edgeInstruction(true, 3, {0, f32({kCount})})};
   ListedWeights weights;
   weights.values = {{1, 2, 3, 4}};
   auto program = load(gpu, e, weights).value();
@@ -143,7 +143,7 @@ TEST_CASE("tensors without elements are not copied") {
   Executable e = addsTwo();
   e.buffers[0].bytes = e.buffers[1].bytes = 0;
   e.inputs[0].desc = e.outputs[0].desc = f32({0});
-  e.steps = {generated("add_one", {{0, f32({0})}}, {1, f32({0})}, 0)};
+  e.instructions = {generated("add_one", {{0, f32({0})}}, {1, f32({0})}, 0)};
   ListedWeights none;
   auto program = load(gpu, e, none).value();
   CHECK(runCompute(*program).ToString() == "OK");  // nothing is bound
@@ -153,7 +153,7 @@ TEST_CASE("tensors without elements are not copied") {
 TEST_CASE("kernels may come in several texts") {
   GpuFixture gpu;
   Executable e = addsTwo();
-  e.steps[1].symbol = "same";
+  e.instructions[1].symbol = "same";
   e.code.push_back(0);
   std::vector<uint8_t> more = codeOf({"same"});
   e.code.insert(e.code.end(), more.begin(), more.end());
@@ -168,11 +168,11 @@ TEST_CASE("kernels may come in several texts") {
   CHECK(y == plus(x, 2));
 }
 
-TEST_CASE("a copy step copies on the GPU") {
+TEST_CASE("a copy instruction copies on the GPU") {
   GpuFixture gpu;
   Executable e = addsTwo();
-  e.steps = {add("copy", 0, 1)};
-  e.steps[0].kernel = "copy";
+  e.instructions = {add("copy", 0, 1)};
+  e.instructions[0].kernel = "copy";
   ListedWeights none;
   auto program = load(gpu, e, none).value();
   std::vector<float> x = {1, 2, 3, 4};
@@ -183,7 +183,7 @@ TEST_CASE("a copy step copies on the GPU") {
   CHECK(y == x);
 }
 
-TEST_CASE("a launch that fails names its step; the next step can go on") {
+TEST_CASE("a launch that fails names its instruction; the next step can go on") {
   GpuFixture gpu;
   ListedWeights none;
   auto program = load(gpu, addsTwo(), none).value();
@@ -221,12 +221,12 @@ TEST_CASE("what cannot be recorded is launched kernel by kernel") {
   }
 }
 
-/// addsTwo() with a step between that complains of an index where x[0] is negative.
+/// addsTwo() with an instruction between that complains of an index where x[0] is negative.
 Executable complains() {
   Executable e = addsTwo();
-  e.steps.insert(e.steps.begin() + 1, add("complain", 0, 2));
-  e.steps[1].label = "chooser";
-  e.steps[1].attributes[kReportsErrors] = true;
+  e.instructions.insert(e.instructions.begin() + 1, add("complain", 0, 2));
+  e.instructions[1].label = "chooser";
+  e.instructions[1].attributes[kReportsErrors] = true;
   e.code = codeOf({"add_one"});
   absl::string_view text = R"(.visible .entry complain(.param .u64 from, .param .u64 to,
     .param .u64 count, .param .u64 errors, .param .u64 base) {
@@ -277,8 +277,8 @@ TEST_CASE("what a kernel complains of fails the step, at its end; the next step 
 TEST_CASE("what goes wrong on the GPU is told by whoever waits") {
   GpuFixture gpu;
   Executable e = addsTwo();
-  e.steps[1].sizes = {1000};
-  e.steps[1].block = {1000, 1, 1};
+  e.instructions[1].sizes = {1000};
+  e.instructions[1].block = {1000, 1, 1};
   ListedWeights none;
   auto program = load(gpu, e, none).value();
   std::vector<float> data(kCount);
@@ -311,11 +311,11 @@ TEST_CASE("a step that ends early can be settled: nothing touches bound memory a
 TEST_CASE("executables that cannot be loaded are refused with the reason") {
   GpuFixture gpu;
   Executable unknown = addsTwo();
-  unknown.steps[1].kernel = "onednn.conv";
-  CHECK_THAT(whyNot(gpu, unknown), Catch::Contains("step 1 second") &&
+  unknown.instructions[1].kernel = "onednn.conv";
+  CHECK_THAT(whyNot(gpu, unknown), Catch::Contains("instruction 1 second") &&
                                        Catch::Contains("there is no kernel \"onednn.conv\""));
   Executable symbol = addsTwo();
-  symbol.steps[0].symbol = "nobody";
+  symbol.instructions[0].symbol = "nobody";
   CHECK_THAT(whyNot(gpu, symbol), Catch::Contains("the code has no kernel \"nobody\""));
   Executable noCode = addsTwo();
   noCode.code.clear();
@@ -325,10 +325,10 @@ TEST_CASE("executables that cannot be loaded are refused with the reason") {
   CHECK_THAT(whyNot(gpu, bad),
              Catch::Contains("INVALID_ARGUMENT") && Catch::Contains("line 1: no .version"));
   Executable wide = addsTwo();
-  wide.steps[0].block = {2048, 1, 1};
+  wide.instructions[0].block = {2048, 1, 1};
   CHECK_THAT(whyNot(gpu, wide), Catch::Contains("2048 x 1 x 1 threads"));
   Executable shared = addsTwo();
-  shared.steps[0].sharedBytes = 1 << 20;
+  shared.instructions[0].sharedBytes = 1 << 20;
   CHECK_THAT(whyNot(gpu, shared), Catch::Contains("1048576 bytes of shared memory"));
   Executable arena = addsTwo();
   arena.arenaBytes = uint64_t{1} << 40;
@@ -343,8 +343,8 @@ TEST_CASE("executables that cannot be loaded are refused with the reason") {
 TEST_CASE("kernels may have more shared memory than usual, each as much as any wants") {
   GpuFixture gpu;
   Executable e = addsTwo();
-  e.steps[0].sharedBytes = 100 << 10;
-  e.steps[1].sharedBytes = 60 << 10;
+  e.instructions[0].sharedBytes = 100 << 10;
+  e.instructions[1].sharedBytes = 60 << 10;
   ListedWeights none;
   auto program = load(gpu, e, none).value();
   std::vector<float> data(kCount);

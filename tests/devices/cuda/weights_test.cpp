@@ -26,7 +26,7 @@ Buffer weight(TensorDesc desc, uint64_t bytes) {
 Executable addsToWeight() {
   Executable e;
   e.buffers = {weight(f32({4}), 16), bufferOf(BufferKind::kOutput, 16)};
-  e.steps = {generated("add_one", {{0, f32({4})}}, {1, f32({4})}, 4)};
+  e.instructions = {generated("add_one", {{0, f32({4})}}, {1, f32({4})}, 4)};
   e.outputs = {{"y", 1, f32({4})}};
   e.code = codeOf({"add_one"});
   return e;

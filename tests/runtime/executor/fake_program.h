@@ -15,7 +15,7 @@
 namespace graphrun::testing {
 
 /// A program over float buffers, built record by record.
-class FakeProgram : public devices::Program, public devices::CollectiveSteps {
+class FakeProgram : public devices::Program, public devices::CollectiveProgram {
  public:
   /// A kernel: reads and writes buffers by index.
   struct Kernel {
@@ -71,7 +71,7 @@ class FakeProgram : public devices::Program, public devices::CollectiveSteps {
     return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
   }
   void synchronize() override { ++settled; }
-  devices::CollectiveSteps* collectives() override { return this; }
+  devices::CollectiveProgram* collectives() override { return this; }
   absl::Span<const uint32_t> communicators() const override { return {}; }
   absl::Status join(const devices::CommunicatorRank&) override { return absl::OkStatus(); }
   absl::StatusOr<bool> hasJoined(uint32_t) override { return true; }

@@ -62,12 +62,12 @@ TEST_CASE("of a device with a clock of its own the records' times say nothing of
         *plan, std::vector<TraceProcess>{
                    {"client", 0, {streams[0]}}, {"a", 0, {streams[1]}}, {"b", 0, {streams[2]}}});
   };
-  streams[1].stepTimes.emplace();  // not measured yet
+  streams[1].kernelTimes.emplace();  // not measured yet
   RunTimes before = timesOf();
   REQUIRE(before.nodes.size() == 2);
   CHECK(before.nodes[0].device == 0);
   CHECK(before.nodes[1].device == 2);
-  streams[1].stepTimes = {{"n1", 700}, {"n1", 70}, {"another", 9}};
+  streams[1].kernelTimes = {{"n1", 700}, {"n1", 70}, {"another", 9}};
   RunTimes after = timesOf();
   REQUIRE(after.nodes.size() == 3);
   CHECK(after.nodes[1].ns == 770);
@@ -99,8 +99,8 @@ TEST_CASE("streams of one device that run its steps by turns are told as one") {
   CHECK(times.nodes[0].ns == 100);
   CHECK(times.nodes[0].weightBytes == 128);
   CHECK(times.nodes[0].scratchBytes == 9);
-  lanes[0][1].stepTimes = {{"n1", 700}};
-  lanes[1][1].stepTimes = {{"n1", 600}, {"inner", 50}};
+  lanes[0][1].kernelTimes = {{"n1", 700}};
+  lanes[1][1].kernelTimes = {{"n1", 600}, {"inner", 50}};
   times = runTimes(*plan, std::vector<TraceProcess>{{"a", 0, {lanes[0][1], lanes[1][1]}}});
   REQUIRE(times.nodes.size() == 1);
   CHECK(times.nodes[0].ns == 700);

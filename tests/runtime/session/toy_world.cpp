@@ -367,7 +367,7 @@ struct Membership {
   }
 };
 
-class ToyProgram : public devices::Program, public devices::CollectiveSteps {
+class ToyProgram : public devices::Program, public devices::CollectiveProgram {
  public:
   absl::Status build(const format::Graph& graph, devices::WeightSource& weights) {
     const format::Region& body = *graph.body();
@@ -410,7 +410,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveSteps {
   void setDeadline(int64_t nanos) override { membership_.deadlineNanos.store(nanos); }
   void interrupt() override { membership_.isInterrupted.store(true); }
   void beginShutdown() override {}
-  devices::CollectiveSteps* collectives() override { return this; }
+  devices::CollectiveProgram* collectives() override { return this; }
 
  private:
   struct Free {

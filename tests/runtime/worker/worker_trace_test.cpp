@@ -9,7 +9,7 @@ namespace {
 TEST_CASE("a trace is read back as it was written") {
   TraceStream plain{"cpu:0", {{TraceKind::kSend, 3, 7, -5, 12}}, {"a", "b"}, 42, {1, 2}, {3, 4}};
   TraceStream clocked{"cuda:0", {}, {"launch a"}, 42};
-  clocked.stepTimes = {{"a", 17}, {"b", 0}};
+  clocked.kernelTimes = {{"a", 17}, {"b", 0}};
   std::vector<TraceStream> streams = {plain, clocked};
   auto read = readWorkerTrace(writeWorkerTrace(streams));
   REQUIRE(read.ok());
@@ -17,8 +17,8 @@ TEST_CASE("a trace is read back as it was written") {
   CHECK(read->at(0).events == plain.events);
   CHECK(read->at(0).kernelNames == plain.kernelNames);
   CHECK(read->at(0).kernelScratch == plain.kernelScratch);
-  CHECK_FALSE(read->at(0).stepTimes.has_value());
-  CHECK(read->at(1).stepTimes == clocked.stepTimes);
+  CHECK_FALSE(read->at(0).kernelTimes.has_value());
+  CHECK(read->at(1).kernelTimes == clocked.kernelTimes);
 }
 
 TEST_CASE("other text is no trace") {

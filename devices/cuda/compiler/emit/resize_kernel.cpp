@@ -90,10 +90,10 @@ std::optional<std::vector<double>> regionOf(ir::ResizeOp op) {
 }
 
 absl::StatusOr<ResizeRule> ruleOf(ir::ResizeOp op) {
-  Step step;
-  step.operation = "gr.resize";
-  GR_ASSIGN_OR_RETURN(step.attributes, attributesOf(op));
-  return resizeRuleOf(step);
+  Instruction instruction;
+  instruction.operation = "gr.resize";
+  GR_ASSIGN_OR_RETURN(instruction.attributes, attributesOf(op));
+  return resizeRuleOf(instruction);
 }
 
 /// A dim's tables: where its taps are, -1 for what is not in the input, and their weights.

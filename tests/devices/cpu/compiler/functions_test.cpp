@@ -17,7 +17,7 @@
 #include "devices/cpu/vectors/instructions.h"
 #include "devices/cpu/vectors/row_functions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 #ifdef GR_HAS_QUADMATH
 using Wide = __float128;
@@ -83,7 +83,7 @@ struct Function {
   std::string name;        ///< as in FUNCTIONS.md and post-ops
   std::string operation;   ///< gr operation
   std::string attributes;  ///< as text
-  Attributes step;         ///< the same of a step
+  Attributes instruction;  ///< the same of an instruction
   double alpha;            ///< of a post-op
   Number (*exact)(Number x, Number alpha);
   Wide (*wide)(Wide x, Wide alpha);  ///< the same
@@ -264,7 +264,7 @@ std::vector<double> generated(const Function& f, const Format& format, const Ten
 }
 
 std::vector<double> referenced(const Function& f, const Format& format, const Tensors& inputs) {
-  Operation operation{f.operation, f.step, {{format.type, inputs[0].spec().dims}}, {}};
+  Operation operation{f.operation, f.instruction, {{format.type, inputs[0].spec().dims}}, {}};
   return valuesOf(runOperation(operation, inputs));
 }
 

@@ -29,21 +29,21 @@ std::string twoSums(const std::string& between) {
          "  return %y : tensor<16x16xf32>\n}";
 }
 
-std::vector<const Step*> products(const Executable& executable) {
-  std::vector<const Step*> steps;
-  for (const Step& step : executable.steps) {
-    if (step.operation == "gr.matmul") {
-      steps.push_back(&step);
+std::vector<const Instruction*> products(const Executable& executable) {
+  std::vector<const Instruction*> instructions;
+  for (const Instruction& instruction : executable.instructions) {
+    if (instruction.operation == "gr.matmul") {
+      instructions.push_back(&instruction);
     }
   }
-  REQUIRE(steps.size() == 2);
-  return steps;
+  REQUIRE(instructions.size() == 2);
+  return instructions;
 }
 
 TEST_CASE("a residual that nothing reads again is added in place") {
   Executable executable = compiled(twoSums(""));
-  auto steps = products(executable);
-  CHECK(steps[1]->outputs[0].buffer == steps[0]->outputs[0].buffer);
+  auto instructions = products(executable);
+  CHECK(instructions[1]->outputs[0].buffer == instructions[0]->outputs[0].buffer);
 }
 
 TEST_CASE("a residual that its product reads is not overwritten") {
@@ -59,7 +59,7 @@ TEST_CASE("a residual that its product reads is not overwritten") {
       "  } : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
       "  %y = gr.exp %a : (tensor<16x16xf32>) -> tensor<16x16xf32>\n"
       "  return %y : tensor<16x16xf32>\n}");
-  const Step& product = executable.steps[1];
+  const Instruction& product = executable.instructions[1];
   REQUIRE(product.operation == "gr.matmul");
   CHECK(product.outputs[0].buffer != product.inputs[0].buffer);
 }
@@ -67,11 +67,11 @@ TEST_CASE("a residual that its product reads is not overwritten") {
 TEST_CASE("a residual that was sent keeps its memory until the step has ended") {
   Executable executable =
       compiled(twoSums("  gr.send %a {edge = 0 : i64} : (tensor<16x16xf32>) -> ()\n"));
-  auto steps = products(executable);
-  CHECK(steps[1]->outputs[0].buffer != steps[0]->outputs[0].buffer);
+  auto instructions = products(executable);
+  CHECK(instructions[1]->outputs[0].buffer != instructions[0]->outputs[0].buffer);
 }
 
-TEST_CASE("weights of f32 are rounded to bf16 where they are packed, in no step") {
+TEST_CASE("weights of f32 are rounded to bf16 where they are packed, in no instruction") {
   Executable executable = compiled(
       "func.func @f(%x: tensor<2x2xbf16> {gr.name = \"x\"}) -> (tensor<2x2xbf16> {gr.name = "
       "\"y\"}) {\n"
@@ -80,8 +80,8 @@ TEST_CASE("weights of f32 are rounded to bf16 where they are packed, in no step"
       "  %y = gr.matmul %x, %n {transpose_rhs = true} : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> "
       "tensor<2x2xbf16>\n"
       "  return %y : tensor<2x2xbf16>\n}");
-  REQUIRE(executable.steps.size() == 1);
-  const Buffer& weights = executable.buffers[executable.steps[0].inputs[1].buffer];
+  REQUIRE(executable.instructions.size() == 1);
+  const Buffer& weights = executable.buffers[executable.instructions[0].inputs[1].buffer];
   CHECK(weights.desc.type == runtime::ElementType::kBF16);
   REQUIRE(weights.source);
   CHECK(weights.source->type == runtime::ElementType::kF32);
@@ -118,16 +118,16 @@ TEST_CASE("what quantises sums of bytes is their scales and how they are stored"
   if (!sumsBytesExactly()) {
     return;  // the operations stand alone
   }
-  REQUIRE(executable.steps.size() == 1);
-  const Step& step = executable.steps[0];
-  CHECK(step.inputs.size() == 3);
-  CHECK(std::get<std::vector<double>>(step.attributes.at("scales")) ==
+  REQUIRE(executable.instructions.size() == 1);
+  const Instruction& instruction = executable.instructions[0];
+  CHECK(instruction.inputs.size() == 3);
+  CHECK(std::get<std::vector<double>>(instruction.attributes.at("scales")) ==
         std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
-  REQUIRE(step.postOps.size() == 2);
-  CHECK(step.postOps[0].kind == PostOpKind::kBinaryMul);
-  CHECK(step.postOps[1].algorithm == "linear");
-  CHECK(step.postOps[1].alpha == 0.5F);
-  CHECK(step.postOps[1].beta == 128);
+  REQUIRE(instruction.postOps.size() == 2);
+  CHECK(instruction.postOps[0].kind == PostOpKind::kBinaryMul);
+  CHECK(instruction.postOps[1].algorithm == "linear");
+  CHECK(instruction.postOps[1].alpha == 0.5F);
+  CHECK(instruction.postOps[1].beta == 128);
 }
 
 /// "%name = gr.concat …" of f32 tensors along dim 1; `dims` are those of the operands.
@@ -150,8 +150,8 @@ Executable concatenated(int batch, const std::string& concats, const std::string
 
 std::vector<std::string> operationsOf(const Executable& executable) {
   std::vector<std::string> names;
-  for (const Step& step : executable.steps) {
-    names.push_back(step.operation);
+  for (const Instruction& instruction : executable.instructions) {
+    names.push_back(instruction.operation);
   }
   return names;
 }
@@ -163,17 +163,17 @@ using Names = std::vector<std::string>;
 TEST_CASE("operands of a concatenation are written where they lie in its result") {
   Executable executable = concatenated(1, concat("c", "%a, %b", kOne + ", " + kOne, kTwo), kTwo);
   CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "gr.neg"});
-  uint64_t first = executable.buffers[executable.steps[0].outputs[0].buffer].offset;
-  CHECK(executable.buffers[executable.steps[1].outputs[0].buffer].offset == first + 256);
-  CHECK(executable.buffers[executable.steps[2].inputs[0].buffer].offset == first);
+  uint64_t first = executable.buffers[executable.instructions[0].outputs[0].buffer].offset;
+  CHECK(executable.buffers[executable.instructions[1].outputs[0].buffer].offset == first + 256);
+  CHECK(executable.buffers[executable.instructions[2].inputs[0].buffer].offset == first);
 }
 
 TEST_CASE("a concatenation that leaves the partition is copied once, to where it leaves") {
   Executable executable =
       compiled("func.func @f(%x: " + kOne + ", %y: " + kOne + ") -> " + kTwo + " {\n" +
                concat("c", "%x, %y", kOne + ", " + kOne, kTwo) + "  return %c : " + kTwo + "\n}");
-  REQUIRE(executable.steps.size() == 1);
-  CHECK(executable.steps[0].kernel == "concat");
+  REQUIRE(executable.instructions.size() == 1);
+  CHECK(executable.instructions[0].kernel == "concat");
 }
 
 TEST_CASE("so are those of a concatenation that is concatenated") {
@@ -217,9 +217,9 @@ Executable split(int batch, bool ofInput) {
 TEST_CASE("the parts of a split are read where they lie in its operand") {
   Executable executable = split(1, false);
   CHECK(operationsOf(executable) == Names{"gr.exp", "gr.neg", "copy"});
-  uint64_t first = executable.buffers[executable.steps[0].outputs[0].buffer].offset;
-  CHECK(executable.buffers[executable.steps[1].inputs[0].buffer].offset == first + 256);
-  CHECK(executable.buffers[executable.steps[2].inputs[0].buffer].offset == first);
+  uint64_t first = executable.buffers[executable.instructions[0].outputs[0].buffer].offset;
+  CHECK(executable.buffers[executable.instructions[1].inputs[0].buffer].offset == first + 256);
+  CHECK(executable.buffers[executable.instructions[2].inputs[0].buffer].offset == first);
 }
 
 TEST_CASE("the parts of an input, or that do not lie together, are copied") {
@@ -227,12 +227,12 @@ TEST_CASE("the parts of an input, or that do not lie together, are copied") {
   CHECK(operationsOf(split(2, false)) == Names{"gr.exp", "gr.split", "gr.neg"});
 }
 
-/// The kernel of the one step that computes `operation`.
+/// The kernel of the one instruction that computes `operation`.
 std::string kernelOf(const Executable& executable, const std::string& operation) {
-  auto step = std::find_if(executable.steps.begin(), executable.steps.end(),
-                           [&](const Step& s) { return s.operation == operation; });
-  REQUIRE(step != executable.steps.end());
-  return step->kernel;
+  auto instruction = std::find_if(executable.instructions.begin(), executable.instructions.end(),
+                                  [&](const Instruction& s) { return s.operation == operation; });
+  REQUIRE(instruction != executable.instructions.end());
+  return instruction->kernel;
 }
 
 TEST_CASE("constant scales of a resize are known to its kernel") {
@@ -257,7 +257,7 @@ TEST_CASE("a mean over the spatial dims of a dense tensor is a reduction") {
   CHECK(kernelOf(executable, "gr.reduce") == "reduce");
 }
 
-TEST_CASE("an attention reads a packed projection through strides, as one step") {
+TEST_CASE("an attention reads a packed projection through strides, as one instruction") {
   Executable executable = compiled(R"(func.func @f(%x: tensor<1x4x12xf32> {gr.name = "x"})
       -> (tensor<1x4x4xf32> {gr.name = "y"}) {
     %y = gr.group (%x) attributes {kind = "attention"} {
@@ -278,8 +278,8 @@ TEST_CASE("an attention reads a packed projection through strides, as one step")
     } : (tensor<1x4x12xf32>) -> tensor<1x4x4xf32>
     return %y : tensor<1x4x4xf32>
   })");
-  REQUIRE(executable.steps.size() == 1);
-  auto views = attribute<std::vector<int64_t>>(executable.steps[0], "views");
+  REQUIRE(executable.instructions.size() == 1);
+  auto views = attribute<std::vector<int64_t>>(executable.instructions[0], "views");
   REQUIRE(views.ok());
   // First element, then strides of batch (of one: any), heads, rows and columns, for query, key,
   // value and result.
@@ -302,12 +302,12 @@ std::string transposedInside(const std::string& size) {
 
 TEST_CASE("a map that would go from line to line is taken apart at its transposition") {
   Executable large = compiled(transposedInside("64"));
-  REQUIRE(large.steps.size() == 3);
-  CHECK(large.steps[0].kernel == "generated");  // the exponential
-  CHECK(large.steps[1].operation == "gr.transpose");
-  CHECK(large.steps[1].kernel != "generated");
-  CHECK(large.steps[2].kernel == "generated");  // sum and absolute value
-  CHECK(compiled(transposedInside("16")).steps.size() == 1);
+  REQUIRE(large.instructions.size() == 3);
+  CHECK(large.instructions[0].kernel == "generated");  // the exponential
+  CHECK(large.instructions[1].operation == "gr.transpose");
+  CHECK(large.instructions[1].kernel != "generated");
+  CHECK(large.instructions[2].kernel == "generated");  // sum and absolute value
+  CHECK(compiled(transposedInside("16")).instructions.size() == 1);
 }
 
 /// `count` groups of twelve operations, each of another form.
@@ -335,17 +335,17 @@ std::string manyForms(int count) {
 TEST_CASE("thousands of groups of other forms share the kernels of their operations") {
   auto kernelsOf = [](const Executable& executable) {
     std::set<std::string> symbols;
-    for (const Step& step : executable.steps) {
-      CHECK(step.kernel == "generated");
-      symbols.insert(step.symbol);
+    for (const Instruction& instruction : executable.instructions) {
+      CHECK(instruction.kernel == "generated");
+      symbols.insert(instruction.symbol);
     }
     return symbols.size();
   };
   Executable few = compiled(manyForms(40));
-  CHECK(few.steps.size() == 40);
+  CHECK(few.instructions.size() == 40);
   CHECK(kernelsOf(few) == 40);
   Executable many = compiled(manyForms(400));
-  CHECK(many.steps.size() > 400);
+  CHECK(many.instructions.size() > 400);
   CHECK(kernelsOf(many) <= 90);
 }
 

@@ -1,5 +1,5 @@
-// Quantised residual blocks: what becomes part of the products' steps, against each operation
-// alone.
+// Quantised residual blocks: what becomes part of the products' instructions, against each
+// operation alone.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "devices/cpu/vectors/instructions.h"
 #include "passes/pipelines.h"
 #include "tests/devices/cpu/compiler/compiled.h"
-#include "tests/devices/cpu/step_runner.h"
+#include "tests/devices/cpu/instruction_runner.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -170,8 +170,8 @@ Executable executableOf(const std::string& text, bool fusion) {
   return executable;
 }
 
-bool hasPostOp(const Step& step, PostOpKind kind) {
-  return std::any_of(step.postOps.begin(), step.postOps.end(),
+bool hasPostOp(const Instruction& instruction, PostOpKind kind) {
+  return std::any_of(instruction.postOps.begin(), instruction.postOps.end(),
                      [&](const PostOp& op) { return op.kind == kind; });
 }
 
@@ -192,8 +192,9 @@ TEST_CASE("a quantised sum is part of its convolution, rounded as by each operat
       Block{"read again", 16, 3, 1, "ui8", false, false, true, kAdd});
   INFO(block.what);
   Executable whole = executableOf(textOf(block), true);
-  const Step& last = *std::find_if(whole.steps.rbegin(), whole.steps.rend(),
-                                   [](const Step& step) { return step.operation == "gr.conv"; });
+  const Instruction& last = *std::find_if(
+      whole.instructions.rbegin(), whole.instructions.rend(),
+      [](const Instruction& instruction) { return instruction.operation == "gr.conv"; });
   CHECK(hasPostOp(last, kSum) == (block.sum == kSum));
   CHECK(hasPostOp(last, kAdd) == (block.sum == kAdd));
   std::mt19937 random(1);

@@ -26,16 +26,18 @@ func.func @f(%x: tensor<1x32x24x24xf32> {gr.name = "x"})
   return %y : tensor<1x32x24x24xf32>
 })";
 
-const Step& stepOf(const Executable& executable, const std::string& operation) {
-  for (const Step& step : executable.steps) {
-    if (step.operation == operation) {
-      return step;
+const Instruction& instructionOf(const Executable& executable, const std::string& operation) {
+  for (const Instruction& instruction : executable.instructions) {
+    if (instruction.operation == operation) {
+      return instruction;
     }
   }
   throw std::runtime_error("no " + operation);
 }
 
-const Step& convolution(const Executable& executable) { return stepOf(executable, "gr.conv"); }
+const Instruction& convolution(const Executable& executable) {
+  return instructionOf(executable, "gr.conv");
+}
 
 /// Winograd's algorithm is tried where vectors are as wide as its blocks of channels.
 bool triesWinograd() { return loopInstructions() == InstructionSet::kAvx512; }
@@ -60,7 +62,7 @@ TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
     CHECK(again.complete);
   }
   SECTION("the timings decide") {
-    // A line is a time and a step: make one way of the convolution free after the other.
+    // A line is a time and an instruction: make one way of the convolution free after the other.
     const std::string input = "f32[_x32x_x_]";
     std::vector<std::string> lines = absl::StrSplit(tuning.timings, '\n', absl::SkipEmpty());
     for (size_t free = 1; free < lines.size(); ++free) {
@@ -77,7 +79,7 @@ TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
   }
 }
 
-TEST_CASE("a short step is tried on one thread, and takes it where that is faster") {
+TEST_CASE("a short instruction is tried on one thread, and takes it where that is faster") {
   constexpr char kPool[] = R"(
     func.func @f(%x: tensor<1x32x12x12xf32>) -> tensor<1x32x6x6xf32> {
       %y = gr.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
@@ -100,11 +102,11 @@ TEST_CASE("a short step is tried on one thread, and takes it where that is faste
     Tuning edited{text};
     Executable executable = compiled(kPool, edited, 2);
     CHECK(edited.complete);
-    CHECK(stepOf(executable, "gr.max_pool").threads == (fast == 1 ? 1 : 0));
+    CHECK(instructionOf(executable, "gr.max_pool").threads == (fast == 1 ? 1 : 0));
   }
 }
 
-TEST_CASE("a long step keeps all threads, and so does a device of one") {
+TEST_CASE("a long instruction keeps all threads, and so does a device of one") {
   for (uint32_t threads : {1U, 2U}) {
     Tuning tuning;
     Executable executable = compiled(kConvolution, tuning, threads);
@@ -132,10 +134,10 @@ TEST_CASE("of bytes the library's ways to convolve are tried") {
 
 TEST_CASE("numbers that a post-op calculates with are no part of a timing") {
   auto described = [](std::vector<PostOp> postOps) {
-    Step step;
-    step.operation = "gr.conv";
-    step.postOps = std::move(postOps);
-    return describeStep(step);
+    Instruction instruction;
+    instruction.operation = "gr.conv";
+    instruction.postOps = std::move(postOps);
+    return describeInstruction(instruction);
   };
   PostOp clip{PostOpKind::kEltwise, "gr.clip", -1, 1, {}};
   PostOp wider{PostOpKind::kEltwise, "gr.clip", -2, 2, {}};
@@ -212,15 +214,15 @@ std::string firstOfTransposed(std::array<int64_t, 2> channels, std::array<int64_
   const std::string w =
       absl::StrCat("tensor<", channels[0], "x", channels[1], "x", kernel, "x", kernel, "xf32>");
   Tuning first;
-  return stepOf(compiled(absl::Substitute(R"(
+  return instructionOf(compiled(absl::Substitute(R"(
 func.func @f(%x: $0 {gr.name = "x"}) -> ($1 {gr.name = "y"}) {
   %w = gr.constant dense<0.01> : $2 : $2
   %y = gr.conv_transpose %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>, output_shape = array<i64>, pads = array<i64: $3, $3, $3, $3>, strides = array<i64: 2, 2>} : ($0, $2) -> $1
   return %y : $1
 })",
-                                          x, y, w, kernel / 2 - 1),
-                         first),
-                "gr.conv_transpose")
+                                                 x, y, w, kernel / 2 - 1),
+                                first),
+                       "gr.conv_transpose")
       .kernel;
 }
 
@@ -279,9 +281,9 @@ TEST_CASE("a deterministic choice measures nothing and believes no timings") {
   CHECK(convolution(first).inputs[0].desc == convolution(second).inputs[0].desc);
 }
 
-/// The steps and layouts of a convolution whose packed weights would be padded by megabytes, on a
-/// device of `memoryBytes`.
-std::string stepsWithin(uint64_t memoryBytes, runtime::Numerics numerics) {
+/// The instructions and layouts of a convolution whose packed weights would be padded by megabytes,
+/// on a device of `memoryBytes`.
+std::string instructionsWithin(uint64_t memoryBytes, runtime::Numerics numerics) {
   constexpr char kPadded[] = R"(
 func.func @f(%x: tensor<1x16384x1x1xf32> {gr.name = "x"})
     -> (tensor<1x17x1x1xf32> {gr.name = "y"}) {
@@ -291,41 +293,42 @@ func.func @f(%x: tensor<1x16384x1x1xf32> {gr.name = "x"})
   return %y : tensor<1x17x1x1xf32>
 })";
   Tuning tuning{"", 0, numerics};
-  std::string steps;
-  for (const Step& step : compiled(kPadded, tuning, 1, memoryBytes).steps) {
-    absl::StrAppend(&steps, describeStep(step), "\n");
+  std::string instructions;
+  for (const Instruction& instruction : compiled(kPadded, tuning, 1, memoryBytes).instructions) {
+    absl::StrAppend(&instructions, describeInstruction(instruction), "\n");
   }
-  return steps;
+  return instructions;
 }
 
 TEST_CASE("a limit of memory changes no deterministic choice") {
   using runtime::Numerics;
   constexpr uint64_t kTooLittle = 1;                  // so that what needs the least is chosen
   if (loopInstructions() != InstructionSet::kSse2) {  // so far as weights are packed by vectors
-    CHECK(stepsWithin(kTooLittle, Numerics::kExact) != stepsWithin(0, Numerics::kExact));
+    CHECK(instructionsWithin(kTooLittle, Numerics::kExact) !=
+          instructionsWithin(0, Numerics::kExact));
   }
-  CHECK(stepsWithin(kTooLittle, Numerics::kDeterministic) ==
-        stepsWithin(0, Numerics::kDeterministic));
+  CHECK(instructionsWithin(kTooLittle, Numerics::kDeterministic) ==
+        instructionsWithin(0, Numerics::kDeterministic));
 }
 
 TEST_CASE("timings survive as text, and damage only loses lines") {
-  Step step;
-  step.operation = "gr.relu";
-  step.inputs = {{0, {runtime::ElementType::kF32, {2, 3}}}};
-  step.outputs = step.inputs;
+  Instruction instruction;
+  instruction.operation = "gr.relu";
+  instruction.inputs = {{0, {runtime::ElementType::kF32, {2, 3}}}};
+  instruction.outputs = instruction.inputs;
   Timings timings;
-  timings.add(step, "kernel", 1, 1500);
-  timings.add(step, "kernel", 2, 800);
-  timings.add(step, "wrong", 1, INFINITY);
+  timings.add(instruction, "kernel", 1, 1500);
+  timings.add(instruction, "kernel", 2, 800);
+  timings.add(instruction, "wrong", 1, INFINITY);
   std::string text = timings.text();
 
   Timings again(text);
-  CHECK(again.find(step, "kernel", 1) == 1500);
-  CHECK(again.find(step, "kernel", 2) == 800);
-  CHECK(std::isinf(*again.find(step, "wrong", 1)));
-  CHECK_FALSE(again.find(step, "kernel", 4));
-  step.inputs[0].desc.dims = {3, 2};
-  CHECK_FALSE(again.find(step, "kernel", 1));
+  CHECK(again.find(instruction, "kernel", 1) == 1500);
+  CHECK(again.find(instruction, "kernel", 2) == 800);
+  CHECK(std::isinf(*again.find(instruction, "wrong", 1)));
+  CHECK_FALSE(again.find(instruction, "kernel", 4));
+  instruction.inputs[0].desc.dims = {3, 2};
+  CHECK_FALSE(again.find(instruction, "kernel", 1));
 
   CHECK(Timings("graphrun timings 1\n" + text.substr(text.find('\n') + 1)).size() == 0);
   CHECK(Timings(absl::StrReplaceAll(text, {{"1500\t", "-1\t"}})).size() == 2);
@@ -338,12 +341,12 @@ TEST_CASE("what was measured for a shape tells the time of shapes near it") {
     auto tensor = [&](std::vector<int64_t> dims) {
       return Argument{0, {runtime::ElementType::kF32, std::move(dims)}};
     };
-    Step step;
-    step.operation = "gr.conv";
-    step.inputs = {tensor({batch, channels, width, width}), tensor({8, channels, 3, 3})};
-    step.inputs[1].desc.any = true;
-    step.outputs = {tensor({batch, 8, width, width})};
-    return step;
+    Instruction instruction;
+    instruction.operation = "gr.conv";
+    instruction.inputs = {tensor({batch, channels, width, width}), tensor({8, channels, 3, 3})};
+    instruction.inputs[1].desc.any = true;
+    instruction.outputs = {tensor({batch, 8, width, width})};
+    return instruction;
   };
   Timings timings;
   timings.add(convolution(1, 16, 28), "kernel", 1, 1000);
@@ -364,16 +367,16 @@ TEST_CASE("what was measured for a shape tells the time of shapes near it") {
 
 TEST_CASE("what was not asked for longest is forgotten first") {
   Timings timings;
-  Step step;
-  step.operation = "gr.relu";
-  for (size_t i = 0; i < Timings::kMostSteps + 10; ++i) {
-    timings.add(step, absl::StrCat("kernel", i), 1, 1);
+  Instruction instruction;
+  instruction.operation = "gr.relu";
+  for (size_t i = 0; i < Timings::kMostInstructions + 10; ++i) {
+    timings.add(instruction, absl::StrCat("kernel", i), 1, 1);
   }
-  timings.find(step, "kernel3", 1);
+  timings.find(instruction, "kernel3", 1);
   Timings kept(timings.text());
-  CHECK(kept.size() == Timings::kMostSteps);
-  CHECK(kept.find(step, "kernel3", 1));
-  CHECK_FALSE(kept.find(step, "kernel4", 1));
+  CHECK(kept.size() == Timings::kMostInstructions);
+  CHECK(kept.find(instruction, "kernel3", 1));
+  CHECK_FALSE(kept.find(instruction, "kernel4", 1));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // RUN: graphrun-opt %s --gr-simplify --gr-lower-precision --gr-form-groups --gr-cuda-print-executable=sm=90 | FileCheck %s
 // REQUIRES: cuda
 
-// BERT's attention in bf16 is one step of the library's: it reads the projection where that lies, adds the
+// BERT's attention in bf16 is one instruction of the library's: it reads the projection where that lies, adds the
 // mask in f32, and writes rows as the next product reads them.
 // CHECK-LABEL: // bert
 // CHECK: generated gr.group ({{.*}}) -> ([[P:%.*]] 1x128x2304xbf16)

@@ -1,4 +1,4 @@
-// A member's part in a collective is one step through NCCL. What nothing else reads is combined where it lies; what
+// A member's part in a collective is one instruction through NCCL. What nothing else reads is combined where it lies; what
 // NCCL cannot combine is left to whoever else can.
 // RUN: graphrun-opt %s --gr-cuda-print-executable -o /dev/null | FileCheck %s
 // REQUIRES: cuda

@@ -45,7 +45,7 @@ func.func @sum(%v: tensor<16x32xf32>, %w: tensor<16x32xf32>) {
   return
 }
 
-// Views are no steps; an input that is returned is copied.
+// Views are no instructions; an input that is returned is copied.
 // CHECK-LABEL: // views
 // CHECK: %[[X:.*]] = input 0, 96 bytes
 // CHECK: %[[Y:.*]] = output 0, 96 bytes

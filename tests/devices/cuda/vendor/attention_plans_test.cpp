@@ -2,7 +2,7 @@
 // within the bound that `choose` tells. It compiles its engines for that, which takes about half a
 // second each.
 #include "devices/cuda/cudnn/cudnn_attention.h"
-#include "tests/devices/cuda/attention_steps.h"
+#include "tests/devices/cuda/attention_instructions.h"
 #include "tests/devices/cuda/vendor/told_gpu.h"
 
 namespace graphrun::devices::cuda {
@@ -10,17 +10,17 @@ namespace {
 
 using runtime::ElementType;
 
-/// Plans the step as the loader does.
+/// Plans the instruction as the loader does.
 absl::Status plan(const ToldGpu& gpu, const AttentionCase& c) {
-  Step step = stepOf(c);
-  absl::StatusOr<KernelChoice> choice = chooseFusedAttention(step);
+  Instruction instruction = instructionOf(c);
+  absl::StatusOr<KernelChoice> choice = chooseFusedAttention(instruction);
   if (!choice.ok()) {
     return choice.status();
   }
   auto scratch = static_cast<int64_t>(choice->scratchBytes);
-  step.scratch = Argument{5, {ElementType::kU8, {scratch}, {}, false}};
+  instruction.scratch = Argument{5, {ElementType::kU8, {scratch}, {}, false}};
   std::vector<CUdeviceptr> addresses(6, 4096);
-  return planFusedAttention({step, addresses}, gpu.target).status();
+  return planFusedAttention({instruction, addresses}, gpu.target).status();
 }
 
 void planAll(int capability, const std::vector<AttentionCase>& cases) {

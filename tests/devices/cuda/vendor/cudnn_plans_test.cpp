@@ -1,34 +1,35 @@
-// NVIDIA's own cuDNN, told of a GPU that is not there: for every step that the kernels take it must
-// have a plan within the bound that `choose` tells. Engines that are compiled for their graph need
-// a driver, so what only they compute is asked of the simulated library alone.
+// NVIDIA's own cuDNN, told of a GPU that is not there: for every instruction that the kernels take
+// it must have a plan within the bound that `choose` tells. Engines that are compiled for their
+// graph need a driver, so what only they compute is asked of the simulated library alone.
 #include "devices/cuda/cudnn/cudnn_byte_product.h"
 #include "devices/cuda/cudnn/cudnn_convolution.h"
 #include "devices/cuda/cudnn/cudnn_pool.h"
-#include "tests/devices/cuda/cudnn_steps.h"
+#include "tests/devices/cuda/cudnn_instructions.h"
 #include "tests/devices/cuda/vendor/told_gpu.h"
 
 namespace graphrun::devices::cuda {
 namespace {
 
-absl::StatusOr<KernelChoice> choose(const Step& step) {
-  return step.attributes.contains("kernel") ? choosePool(step) : chooseConvolution(step);
+absl::StatusOr<KernelChoice> choose(const Instruction& instruction) {
+  return instruction.attributes.contains("kernel") ? choosePool(instruction)
+                                                   : chooseConvolution(instruction);
 }
 
 Argument scratchOf(const KernelChoice& choice) {
   return {7, {runtime::ElementType::kU8, {static_cast<int64_t>(choice.scratchBytes)}, {}, false}};
 }
 
-/// Plans the step as the loader does, with the scratch memory that `choose` asks for.
+/// Plans the instruction as the loader does, with the scratch memory that `choose` asks for.
 absl::Status plan(const ToldGpu& gpu, const WindowCase& c) {
-  Step step = stepOf(c);
+  Instruction instruction = instructionOf(c);
   bool pools = !c.kernel.empty();
-  absl::StatusOr<KernelChoice> choice = choose(step);
+  absl::StatusOr<KernelChoice> choice = choose(instruction);
   if (!choice.ok()) {
     return choice.status();
   }
-  step.scratch = scratchOf(*choice);
+  instruction.scratch = scratchOf(*choice);
   std::vector<CUdeviceptr> addresses(8, 4096);
-  CudnnStep known{step, addresses};
+  CudnnInstruction known{instruction, addresses};
   return (pools ? planPool(known, gpu.target) : planConvolution(known, gpu.target)).status();
 }
 
@@ -103,7 +104,7 @@ void planAll(const ToldGpu& gpu, const std::vector<WindowCase>& cases,
           c.type = type;
           CAPTURE(c.operation, c.input, c.filter, c.kernel, channelsLast, tf32,
                   runtime::elementTypeName(type));
-          if (!mayDecline || choose(stepOf(c)).ok()) {
+          if (!mayDecline || choose(instructionOf(c)).ok()) {
             CHECK(plan(gpu, c).ToString() == "OK");
           }
         }
@@ -146,11 +147,11 @@ TEST_CASE("cuDNN has plans for products of bytes", "[cudnn]") {
   for (auto [rows, depth, columns] :
        {Case{1, 64, 10}, {1, 2048, 1000}, {5, 33, 13}, {128, 768, 3072}, {8192, 4096, 11008}}) {
     CAPTURE(rows, depth, columns);
-    Step step = byteProduct({rows, depth}, {columns, depth}, {rows, columns});
-    absl::StatusOr<KernelChoice> choice = chooseByteProduct(step);
+    Instruction instruction = byteProduct({rows, depth}, {columns, depth}, {rows, columns});
+    absl::StatusOr<KernelChoice> choice = chooseByteProduct(instruction);
     REQUIRE(choice.ok());
-    step.scratch = scratchOf(*choice);
-    CHECK(planByteProduct({step, std::vector<CUdeviceptr>(8, 4096)}, gpu.target)
+    instruction.scratch = scratchOf(*choice);
+    CHECK(planByteProduct({instruction, std::vector<CUdeviceptr>(8, 4096)}, gpu.target)
               .status()
               .ToString() == "OK");
   }

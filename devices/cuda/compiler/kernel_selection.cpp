@@ -1,0 +1,276 @@
+#include "devices/cuda/compiler/plan_work.h"
+
+#include "absl/strings/str_cat.h"
+#include "devices/compiler/attributes.h"
+#include "devices/compiler/group_values.h"
+#include "devices/compiler/way_choice.h"
+#include "devices/cuda/compiler/expansions.h"
+#include "devices/cuda/compiler/recurrent_instructions.h"
+#include "devices/cuda/compiler/support.h"
+#include "devices/cuda/compiler/ways.h"
+#include "llvm/ADT/DenseSet.h"
+#include "passes/group_builder.h"
+#include "passes/quantized_forms.h"
+#include "passes/weights.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// The operand of an attention that is its mask.
+constexpr size_t kMask = 3;
+
+/// Walks a partition. One use.
+class WorkPlanner {
+ public:
+  explicit WorkPlanner(const GpuTarget& target) : target_(target) {}
+
+  absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+    joinCasts(partition);
+    for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
+      if (absl::Status status = addOperation(&op); !status.ok()) {
+        return runtime::annotate(
+            status, absl::StrCat(labelOf(&op), " (", op.getName().getStringRef().str(), ")"));
+      }
+    }
+    dropUnreadFloats();
+    keepWhatIsOverwritten();
+    return std::move(work_);
+  }
+
+ private:
+  /// Normalisations that read a wider copy of 16-bit floats, or whose result is read as such floats
+  /// alone, become groups with those casts: one kernel, which computes in f32 as before.
+  static void joinCasts(mlir::func::FuncOp partition) {
+    for (auto norm : llvm::to_vector(partition.front().getOps<ir::LayerNormOp>())) {
+      llvm::SmallVector<mlir::Operation*> members = {norm};
+      if (auto widening = norm.getInput().getDefiningOp<ir::CastOp>();
+          widening && widening->hasOneUse() && isHalf(widening.getInput())) {
+        members.insert(members.begin(), widening);
+      }
+      auto narrowing =
+          norm->hasOneUse() ? llvm::dyn_cast<ir::CastOp>(*norm->user_begin()) : nullptr;
+      if (narrowing && isHalf(narrowing.getOutput()) && narrowing->getBlock() == norm->getBlock()) {
+        members.push_back(narrowing);
+      }
+      // A scale that is one value would move into the group, where the kernel does not look.
+      bool isRow = denseDesc(norm.getInput()).type == runtime::ElementType::kF32 &&
+                   whyNotGenerated(norm).empty() &&
+                   llvm::none_of(llvm::drop_begin(norm->getOpOperands()), passes::movesInside);
+      if (members.size() > 1 && isRow) {
+        passes::buildGroup({ir::GroupKind::kRow, members});
+      }
+    }
+  }
+
+  static bool isHalf(mlir::Value value) {
+    runtime::ElementType type = denseDesc(value).type;
+    return type == runtime::ElementType::kF16 || type == runtime::ElementType::kBF16;
+  }
+
+  absl::Status addOperation(mlir::Operation* op) {
+    if (passes::isWeight(op)) {
+      return absl::OkStatus();  // read where it is used
+    }
+    if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+      return addGroup(group);
+    }
+    if (needsNoKernel(op)) {
+      std::vector<Way> ways;
+      ways.push_back(denseWay(op));
+      add(Work::Kind::kPlain, op, std::move(ways));
+      return absl::OkStatus();
+    }
+    if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
+      return addRecurrent(recurrent);
+    }
+    if (isProductOfPatches(op)) {
+      return addEach(expand(op));
+    }
+    absl::StatusOr<std::vector<Way>> float8 = float8Ways(op, {}, op->getResult(0), target_);
+    if (float8.ok()) {
+      return addLibrary(op, *std::move(float8));
+    }
+    absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), target_);
+    if (library.ok() || !absl::IsUnimplemented(library.status())) {
+      return library.ok() ? addMasked(op, *std::move(library)) : library.status();
+    }
+    std::string why = whyNotGenerated(op);
+    if (why.empty()) {
+      add(Work::Kind::kGenerated, op, generatedWays(op));
+      return absl::OkStatus();
+    }
+    return isExpanded(op) ? addEach(expand(op)) : absl::UnimplementedError(why);
+  }
+
+  absl::Status addRecurrent(ir::RecurrentOp op) {
+    if (std::string why = whyNotRecurrent(op); !why.empty()) {
+      return absl::UnimplementedError(why);
+    }
+    std::vector<Way> ways;
+    ways.push_back(denseWay(op));
+    LibraryOptions options;
+    options.precision = target_.precision;
+    options.refused = target_.refused;
+    GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, options));
+    llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
+    GR_RETURN_IF_ERROR(addEach(product));
+    mlir::Value inputs = product.back()->getResult(0);
+    ways[0].operands.push_back(denseDesc(inputs));
+    add(Work::Kind::kRecurrent, op, std::move(ways));
+    work_.back().operands.push_back(inputs);
+    return absl::OkStatus();
+  }
+
+  absl::Status addGroup(ir::GroupOp group) {
+    bool isOneKernel =
+        group.getKind() == ir::GroupKind::kMap || group.getKind() == ir::GroupKind::kRow;
+    if (isOneKernel && whyNotGenerated(group).empty()) {
+      add(Work::Kind::kGenerated, group, generatedWays(group));
+      return absl::OkStatus();
+    }
+    if (group.getKind() == ir::GroupKind::kAttention && group.getNumResults() == 1) {
+      absl::StatusOr<std::vector<Way>> whole = attentionWays(group, target_);
+      if (whole.ok()) {
+        return addMasked(group, *std::move(whole));
+      }
+    }
+    auto body =
+        llvm::to_vector(llvm::make_pointer_range(group.getBody().front().without_terminator()));
+    llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+    bool isAnchored =
+        group.getKind() == ir::GroupKind::kConv || group.getKind() == ir::GroupKind::kMatmul;
+    GR_RETURN_IF_ERROR(isAnchored ? addAnchor(body[0], llvm::ArrayRef(body).drop_front())
+                                  : addEach(body));
+    values_.takeApart(group);
+    return absl::OkStatus();
+  }
+
+  /// `anchor` and what follows it in its group: a product of 8-bit floats before one of others,
+  /// whatever is left to a kernel of its own then.
+  absl::Status addAnchor(mlir::Operation* anchor, llvm::ArrayRef<mlir::Operation*> epilogue) {
+    for (bool isFloat8 : {true, false}) {
+      for (size_t taken = epilogue.size() + 1; taken-- > 0;) {
+        mlir::Operation* last = taken == 0 ? anchor : epilogue[taken - 1];
+        llvm::ArrayRef<mlir::Operation*> behind = epilogue.take_front(taken);
+        absl::StatusOr<std::vector<Way>> ways =
+            isFloat8 ? float8Ways(anchor, behind, last->getResult(0), target_)
+                     : libraryWays(anchor, behind, last->getResult(0), target_);
+        if (ways.ok()) {
+          GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
+          return addRest(epilogue.drop_front(taken));
+        }
+      }
+    }
+    GR_RETURN_IF_ERROR(addOperation(anchor));
+    return addRest(epilogue);
+  }
+
+  /// What is left of an epilogue: one kernel.
+  absl::Status addRest(llvm::ArrayRef<mlir::Operation*> ops) {
+    return ops.size() < 2
+               ? addEach(ops)
+               : addGroup(passes::buildGroup({ir::GroupKind::kMap, llvm::to_vector(ops)}));
+  }
+
+  absl::Status addEach(llvm::ArrayRef<mlir::Operation*> ops) {
+    for (mlir::Operation* op : ops) {
+      GR_RETURN_IF_ERROR(addOperation(op));
+    }
+    return absl::OkStatus();
+  }
+
+  void add(Work::Kind kind, mlir::Operation* op, std::vector<Way> ways) {
+    Work work{kind, op, {}, {}, std::move(ways)};
+    for (mlir::Value operand : op->getOperands()) {
+      work.operands.push_back(values_.resolved(operand));
+    }
+    work.results.assign(op->result_begin(), op->result_end());
+    work_.push_back(std::move(work));
+  }
+
+  /// An attention's mask becomes one of numbers first, once for all that read it.
+  absl::Status addMasked(mlir::Operation* op, std::vector<Way> ways) {
+    LibraryInstruction& library = ways[0].library.library;
+    if (library.instruction.operation == "gr.attention" && library.operands.size() > kMask) {
+      mlir::Value mask = passes::outsideGroup(library.operands[kMask]);
+      auto [found, isNew] = masks_.try_emplace(mask, mask);
+      if (mlir::Operation* finite = isNew ? makeFiniteMask(op, mask) : nullptr) {
+        found->second = finite->getResult(0);
+        GR_RETURN_IF_ERROR(addOperation(finite));
+      }
+      library.operands[kMask] = masks_.at(mask);
+    }
+    return addLibrary(op, std::move(ways));
+  }
+
+  absl::Status addLibrary(mlir::Operation* op, std::vector<Way> ways) {
+    Work work{Work::Kind::kLibrary, op, {}, {}, std::move(ways)};
+    const LibraryInstruction& library = work.alternatives[0].library.library;
+    for (const auto* list : {&library.operands, &library.postOperands}) {
+      for (mlir::Value operand : *list) {
+        if (operand) {
+          work.operands.push_back(values_.resolved(operand));
+        }
+      }
+    }
+    for (auto [post, value] : llvm::zip(library.instruction.postOps, library.postOperands)) {
+      if (post.kind == PostOpKind::kSum) {
+        overwritten_.insert(values_.resolved(value));
+      }
+    }
+    if (library.isInPlace) {
+      overwritten_.insert(work.operands[0]);
+    }
+    work.results = library.results;
+    work_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
+  /// What makes floats of 8 bits wide ones, where all products read those that are not wide.
+  void dropUnreadFloats() {
+    llvm::DenseSet<mlir::Value> read;
+    auto isUnread = [&](const Work& work) {
+      return work.results.size() == 1 && !read.contains(work.results[0]) &&
+             passes::dequantizedFloatsOf(work.results[0]);
+    };
+    for (Work& work : llvm::reverse(work_)) {
+      if (!isUnread(work)) {
+        read.insert(work.operands.begin(), work.operands.end());
+      }
+    }
+    std::erase_if(work_, isUnread);
+  }
+
+  /// What is overwritten lies alone: no transposition is a view of it.
+  void keepWhatIsOverwritten() {
+    for (Work& work : work_) {
+      bool isOverwritten =
+          llvm::any_of(work.operands, [&](auto v) { return overwritten_.contains(v); }) ||
+          llvm::any_of(work.results, [&](auto v) { return overwritten_.contains(v); });
+      if (isOverwritten) {
+        std::erase_if(work.alternatives, [](const Way& way) { return way.isView; });
+      }
+    }
+  }
+
+  GpuTarget target_;
+  std::vector<Work> work_;
+  GroupValues values_;
+  llvm::DenseSet<mlir::Value> overwritten_;
+  llvm::DenseMap<mlir::Value, mlir::Value> masks_;  // of attentions, as numbers
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const GpuTarget& target) {
+  return WorkPlanner(target).plan(partition);
+}
+
+std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work) {
+  auto nanosOf = [](const Work&, const Way& way) { return way.nanos; };
+  auto same = [](const TensorDesc& a, const TensorDesc& b) { return a == b; };
+  return chooseWays(work, nanosOf, {same, copyNanos});
+}
+
+}  // namespace graphrun::devices::cuda
