@@ -53,7 +53,7 @@ class DirectEdges {
   virtual bool canTransferDirectly(size_t index) const = 0;
   /// From now on it does; before the first step, needs canTransferDirectly. `edges()[index].buffer`
   /// may then be another than before.
-  virtual absl::Status transferDirectly(size_t index, DirectTransfer way) = 0;
+  virtual absl::Status transferDirectly(size_t index, DirectTransfer transfer) = 0;
 };
 
 }  // namespace graphrun::devices

@@ -44,6 +44,7 @@ OLD = [
     ("tests/devices/", r"Steps?|step_runner", "Instruction, instruction_runner"),
     ("", r"StepTime|StepClock|stepTimes", "KernelTime, KernelClock, kernelTimes"),
     ("", r"CollectiveSteps", "CollectiveProgram"),
+    ("devices/", r"Ways?|ways?_|\w*[a-z0-9]Ways|denseWay|[wW]ay_?[cC]hoice|Alternatives?", "WorkCandidate, selectKernels, …"),
 ]
 
 # What documents a file or a declaration, and is no sentence.

@@ -10,12 +10,14 @@ namespace graphrun::devices::cpu {
 namespace {
 
 constexpr double kPlacedNanos = 1;
-/// A way that an estimate puts so much behind the best one is not tried.
+/// A candidate that an estimate puts so much behind the best one is not tried.
 constexpr double kHopelessFactor = 3;
 constexpr double kHopelessNanos = 50'000;
 /// An instruction that takes longer on one thread gains by more of them.
 constexpr double kShortNanos = 10'000;
-Candidate candidateOf(const Alternative& way) { return {way.kernel, way.choice}; }
+Candidate candidateOf(const WorkCandidate& candidate) {
+  return {candidate.kernel, candidate.choice};
+}
 
 }  // namespace
 
@@ -38,56 +40,57 @@ bool InstructionCosts::isShort(const Instruction& instruction, const Candidate& 
   return threads_ > 1 && estimateNanos(instruction, candidate, 1) < kShortNanos;
 }
 
-double InstructionCosts::estimate(const Alternative& way) const {
-  return way.parts.empty()
-             ? estimateNanos(way.instruction, candidateOf(way), threadsOf(way.instruction))
-             : kPlacedNanos;
+double InstructionCosts::estimate(const WorkCandidate& candidate) const {
+  return candidate.parts.empty() ? estimateNanos(candidate.instruction, candidateOf(candidate),
+                                                 threadsOf(candidate.instruction))
+                                 : kPlacedNanos;
 }
 
-void InstructionCosts::judge(std::vector<Alternative>& ways) {
+void InstructionCosts::judge(std::vector<WorkCandidate>& candidates) {
   double best = std::numeric_limits<double>::infinity();
-  for (Alternative& way : ways) {
-    way.nanos = estimate(way);
-    best = std::min(best, way.nanos);
+  for (WorkCandidate& candidate : candidates) {
+    candidate.nanos = estimate(candidate);
+    best = std::min(best, candidate.nanos);
   }
-  std::erase_if(ways, [&](const Alternative& way) {
-    return way.nanos > std::max(kHopelessFactor * best, best + kHopelessNanos);
+  std::erase_if(candidates, [&](const WorkCandidate& candidate) {
+    return candidate.nanos > std::max(kHopelessFactor * best, best + kHopelessNanos);
   });
   // What only places its operands takes no time; what copies instead is behind in any case.
-  bool free = std::any_of(ways.begin(), ways.end(),
-                          [](const Alternative& way) { return !way.parts.empty(); });
-  if (ways.size() > 1 && !free && !isDeterministic() && !measure(ways)) {
+  bool free = std::any_of(candidates.begin(), candidates.end(),
+                          [](const WorkCandidate& candidate) { return !candidate.parts.empty(); });
+  if (candidates.size() > 1 && !free && !isDeterministic() && !measure(candidates)) {
     tuning_.complete = false;
   }
 }
 
-bool InstructionCosts::measure(std::vector<Alternative>& ways) {
+bool InstructionCosts::measure(std::vector<WorkCandidate>& candidates) {
   std::vector<double> nanos;
-  for (const Alternative& way : ways) {
-    std::optional<double> known =
-        timings_.find(way.instruction, way.kernel->name, threadsOf(way.instruction));
+  for (const WorkCandidate& candidate : candidates) {
+    std::optional<double> known = timings_.find(candidate.instruction, candidate.kernel->name,
+                                                threadsOf(candidate.instruction));
     if (!known) {
-      known = measureOne(way);
+      known = measureOne(candidate);
       if (!known) {
         return false;
       }
-      timings_.add(way.instruction, way.kernel->name, threadsOf(way.instruction), *known);
+      timings_.add(candidate.instruction, candidate.kernel->name, threadsOf(candidate.instruction),
+                   *known);
       measured_ = true;
     }
     nanos.push_back(*known);
   }
-  for (size_t i = 0; i < ways.size(); ++i) {
-    ways[i].nanos = nanos[i];
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    candidates[i].nanos = nanos[i];
   }
   return true;
 }
 
-std::optional<double> InstructionCosts::measureOne(const Alternative& way) {
+std::optional<double> InstructionCosts::measureOne(const WorkCandidate& candidate) {
   if (leftNanos_ <= 0) {
     return std::nullopt;
   }
   int64_t begin = runtime::nowNanos();
-  absl::StatusOr<double> nanos = timer_.run(way.instruction, candidateOf(way));
+  absl::StatusOr<double> nanos = timer_.run(candidate.instruction, candidateOf(candidate));
   leftNanos_ -= runtime::nowNanos() - begin;
   return nanos.ok() ? std::optional(*nanos) : std::nullopt;
 }

@@ -1,5 +1,4 @@
-// Instruction costs are the measured or estimated times of the ways to do an instruction on a
-// device.
+// Instruction costs are the measured or estimated times of an instruction's candidates on a device.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_INSTRUCTION_COSTS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_INSTRUCTION_COSTS_H_
 
@@ -18,13 +17,13 @@ class InstructionCosts {
   /// `tuning` outlives this; its timings are read now and written by `finish`.
   InstructionCosts(Tuning& tuning, int threads);
 
-  /// Sets the time of each way to do one instruction and takes out those that are far slower by
-  /// estimate. Measures what is not known yet while the budget lasts; where one of the ways stays
+  /// Sets the time of each candidate for one instruction and takes out those that are far slower by
+  /// estimate. Measures what is not known yet while the budget lasts; where one of them stays
   /// unmeasured all are estimated.
-  void judge(std::vector<Alternative>& ways);
+  void judge(std::vector<WorkCandidate>& candidates);
 
-  /// Without looking at what was measured; on one thread where the way must not depend on them.
-  double estimate(const Alternative& way) const;
+  /// Without looking at what was measured; on one thread where the choice must not depend on them.
+  double estimate(const WorkCandidate& candidate) const;
 
   /// Returns whether `instruction` may be over on one thread before all of the device's have begun.
   bool isShort(const Instruction& instruction, const Candidate& candidate) const;
@@ -32,7 +31,7 @@ class InstructionCosts {
   /// Returns whether algorithms may round more than the operation itself.
   bool allowsApproximation() const { return tuning_.numerics == runtime::Numerics::kFast; }
 
-  /// Returns whether the way to do an instruction follows from the instruction alone: not from what
+  /// Returns whether the kernel of an instruction follows from the instruction alone: not from what
   /// was measured, from the instructions around it or from the number of threads.
   bool isDeterministic() const { return tuning_.numerics == runtime::Numerics::kDeterministic; }
 
@@ -44,9 +43,9 @@ class InstructionCosts {
 
  private:
   int threadsOf(const Instruction& instruction) const;
-  bool measure(std::vector<Alternative>& ways);
+  bool measure(std::vector<WorkCandidate>& candidates);
   /// Nothing when it fails or the budget is spent.
-  std::optional<double> measureOne(const Alternative& way);
+  std::optional<double> measureOne(const WorkCandidate& candidate);
 
   Tuning& tuning_;
   int threads_;

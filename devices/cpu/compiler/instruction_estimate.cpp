@@ -8,7 +8,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-// Rates of one thread. Only their ratios matter: all ways are for the same machine.
+// Rates of one thread. Only their ratios matter: all candidates are for the same machine.
 constexpr double kPeakFlops = 200e9;
 constexpr double kBytesPerSecond = 16e9;
 constexpr double kCachedBytesPerSecond = 40e9;
@@ -61,7 +61,7 @@ bool hasBlocks(const TensorDesc& desc) {
 /// Multiplications and additions of a product or convolution; 0 for other operations.
 double flopsOf(const Instruction& instruction) {
   if (instruction.operation != "gr.conv" && instruction.operation != "gr.conv_transpose") {
-    return 0;  // there is but one way to do those, or bytes tell
+    return 0;  // there is but one algorithm for those, or bytes tell
   }
   bool transposed = instruction.operation == "gr.conv_transpose";
   const TensorDesc& places = transposed ? instruction.inputs[0].desc : instruction.outputs[0].desc;

@@ -6,7 +6,7 @@
 
 namespace graphrun::devices::cpu {
 
-/// A guess in nanoseconds that ranks the ways to compute one operation on one CPU: work by the rate
+/// A guess in nanoseconds that ranks the candidates for one operation on one CPU: work by the rate
 /// of its implementation, or bytes by bandwidth, whichever takes longer. Not a prediction.
 double estimateNanos(const Instruction& instruction, const Candidate& candidate, int threads);
 

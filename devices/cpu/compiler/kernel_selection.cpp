@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
-#include "devices/compiler/way_choice.h"
+#include "devices/compiler/kernel_selection.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/compiler/kernel_budget.h"
 #include "devices/cpu/compiler/map_parts.h"
@@ -24,8 +24,8 @@ absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
 /// Walks a partition. One use.
 class WorkPlanner {
  public:
-  WorkPlanner(mlir::func::FuncOp partition, Alternatives& alternatives)
-      : alternatives_(alternatives), budget_(partition) {}
+  WorkPlanner(mlir::func::FuncOp partition, WorkCandidates& candidates)
+      : candidates_(candidates), budget_(partition) {}
 
   absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
     for (mlir::Operation& op : partition.front()) {
@@ -79,8 +79,8 @@ class WorkPlanner {
   /// One loop nest, or several where only the dense one is left and it would go from line to line.
   absl::Status addWholeMap(ir::GroupOp map) {
     Work work = workOf(Work::Kind::kMap, map);
-    work.alternatives = alternatives_.ofMap(map);
-    if (work.alternatives.size() > 1 || !transposesLines(map)) {
+    work.candidates = candidates_.ofMap(map);
+    if (work.candidates.size() > 1 || !transposesLines(map)) {
       work_.push_back(std::move(work));
       return absl::OkStatus();
     }
@@ -153,8 +153,8 @@ class WorkPlanner {
   /// completeness.
   absl::Status addLibrary(LibraryInstruction library, mlir::Operation* op, bool whole) {
     Work work{Work::Kind::kLibrary, op, {}, library.results, {}, {}};
-    GR_ASSIGN_OR_RETURN(work.alternatives, alternatives_.ofLibrary(library, op));
-    if (whole && llvm::all_of(work.alternatives, isReference)) {
+    GR_ASSIGN_OR_RETURN(work.candidates, candidates_.ofLibrary(library, op));
+    if (whole && llvm::all_of(work.candidates, isReference)) {
       return absl::UnimplementedError("only a reference implementation takes the group");
     }
     for (mlir::Value operand : library.operands) {
@@ -172,14 +172,14 @@ class WorkPlanner {
 
   absl::Status addMap(mlir::Operation* op) {
     Work work = workOf(Work::Kind::kMap, op);
-    work.alternatives = alternatives_.ofMap(op);
+    work.candidates = candidates_.ofMap(op);
     work_.push_back(std::move(work));
     return absl::OkStatus();
   }
 
   absl::Status addOther(mlir::Operation* op) {
     Work work = workOf(Work::Kind::kOther, op);
-    work.alternatives = Alternatives::ofOther(work);
+    work.candidates = WorkCandidates::ofOther(work);
     work_.push_back(std::move(work));
     return absl::OkStatus();
   }
@@ -193,7 +193,7 @@ class WorkPlanner {
     return work;
   }
 
-  Alternatives& alternatives_;
+  WorkCandidates& candidates_;
   KernelBudget budget_;
   std::vector<Work> work_;
   GroupValues values_;
@@ -203,14 +203,14 @@ double bytesOf(const TensorDesc& desc) {
   return static_cast<double>(layoutBytes(desc).value_or(0));
 }
 
-/// Returns the bytes that only this way needs: weights as it lays them out, results, scratch
+/// Returns the bytes that only this candidate needs: weights as it lays them out, results, scratch
 /// memory.
-double bytesOf(const Work& work, const Alternative& way) {
-  auto bytes = static_cast<double>(way.choice.scratchBytes);
-  for (auto [operand, desc] : llvm::zip(work.operands, way.operands)) {
+double bytesOf(const Work& work, const WorkCandidate& candidate) {
+  auto bytes = static_cast<double>(candidate.choice.scratchBytes);
+  for (auto [operand, desc] : llvm::zip(work.operands, candidate.operands)) {
     bytes += isConstant(operand) ? bytesOf(desc) : 0;
   }
-  for (const TensorDesc& result : way.results) {
+  for (const TensorDesc& result : candidate.results) {
     bytes += bytesOf(result);
   }
   return bytes;
@@ -219,19 +219,19 @@ double bytesOf(const Work& work, const Alternative& way) {
 }  // namespace
 
 absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
-                                           Alternatives& alternatives) {
-  return WorkPlanner(partition, alternatives).plan(partition);
+                                           WorkCandidates& candidates) {
+  return WorkPlanner(partition, candidates).plan(partition);
 }
 
-std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work,
-                                         const InstructionCosts& costs, double nanosPerByte) {
-  auto costOf = [&](const Work& piece, const Alternative& way) {
-    return way.nanos + nanosPerByte * bytesOf(piece, way);
+std::vector<uint32_t> selectKernels(const std::vector<Work>& work, const InstructionCosts& costs,
+                                    double nanosPerByte) {
+  auto costOf = [&](const Work& piece, const WorkCandidate& candidate) {
+    return candidate.nanos + nanosPerByte * bytesOf(piece, candidate);
   };
   auto copyCost = [&](const TensorDesc& wanted) {
     return costs.reorderNanos(wanted) + nanosPerByte * bytesOf(wanted);
   };
-  return chooseWays(work, costOf, {sameLayout, copyCost});
+  return devices::selectKernels(work, costOf, {sameLayout, copyCost});
 }
 
 }  // namespace graphrun::devices::cpu

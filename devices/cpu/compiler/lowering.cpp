@@ -46,27 +46,28 @@ absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> 
   GR_RETURN_IF_ERROR(writer_.addInputs(partition));
   // The last first: what it concatenates may be concatenations.
   for (size_t i = work.size(); i-- > 0;) {
-    GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].alternatives[chosen[i]]));
+    GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].candidates[chosen[i]]));
   }
-  for (auto [piece, way] : llvm::zip(work, chosen)) {
+  for (auto [piece, index] : llvm::zip(work, chosen)) {
     GR_RETURN_IF_ERROR(
-        runtime::annotate(lowerWork(piece, piece.alternatives[way]), labelOf(piece.op)));
+        runtime::annotate(lowerWork(piece, piece.candidates[index]), labelOf(piece.op)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Lowering::reserveParts(const Work& work, const Alternative& way) {
-  if (way.parts.empty() || llvm::isa<ir::SplitOp>(work.op)) {
+absl::Status Lowering::reserveParts(const Work& work, const WorkCandidate& candidate) {
+  if (candidate.parts.empty() || llvm::isa<ir::SplitOp>(work.op)) {
     return absl::OkStatus();
   }
   mlir::Value result = work.results[0];
   std::optional<Argument> whole = values_.reserved(result);
-  if (!whole || !sameLayout(whole->desc, way.results[0])) {
-    GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(way.results[0]));
-    whole = Argument{buffer, way.results[0]};
+  if (!whole || !sameLayout(whole->desc, candidate.results[0])) {
+    GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(candidate.results[0]));
+    whole = Argument{buffer, candidate.results[0]};
     values_.reserve(result, *whole);
   }
-  for (auto [operand, desc, offset] : llvm::zip(work.operands, way.operands, way.parts)) {
+  for (auto [operand, desc, offset] :
+       llvm::zip(work.operands, candidate.operands, candidate.parts)) {
     Buffer part;
     part.within = whole->buffer;
     part.offset = offset;
@@ -80,21 +81,21 @@ absl::Status Lowering::reserveParts(const Work& work, const Alternative& way) {
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerConcat(const Work& work, const Alternative& way) {
+absl::Status Lowering::lowerConcat(const Work& work, const WorkCandidate& candidate) {
   for (auto [operand, part] : llvm::zip(work.operands, parts_[work.op])) {
     GR_RETURN_IF_ERROR(values_.place(operand, part));
   }
-  return values_.write(work.results[0], way.results[0]).status();
+  return values_.write(work.results[0], candidate.results[0]).status();
 }
 
-absl::Status Lowering::lowerSplit(const Work& work, const Alternative& way) {
-  GR_ASSIGN_OR_RETURN(Argument whole, values_.read(work.operands[0], way.operands[0]));
+absl::Status Lowering::lowerSplit(const Work& work, const WorkCandidate& candidate) {
+  GR_ASSIGN_OR_RETURN(Argument whole, values_.read(work.operands[0], candidate.operands[0]));
   if (executable_.buffers[whole.buffer].kind != BufferKind::kArena) {
     // A view of an input: only the arena has parts.
     GR_ASSIGN_OR_RETURN(whole.buffer, values_.newArenaBuffer(whole.desc));
     GR_RETURN_IF_ERROR(values_.place(work.operands[0], whole));
   }
-  for (auto [result, desc, offset] : llvm::zip(work.results, way.results, way.parts)) {
+  for (auto [result, desc, offset] : llvm::zip(work.results, candidate.results, candidate.parts)) {
     Buffer part;
     part.within = whole.buffer;
     part.offset = offset;
@@ -104,25 +105,26 @@ absl::Status Lowering::lowerSplit(const Work& work, const Alternative& way) {
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerWork(const Work& work, const Alternative& way) {
-  if (!way.parts.empty()) {
-    return llvm::isa<ir::SplitOp>(work.op) ? lowerSplit(work, way) : lowerConcat(work, way);
+absl::Status Lowering::lowerWork(const Work& work, const WorkCandidate& candidate) {
+  if (!candidate.parts.empty()) {
+    return llvm::isa<ir::SplitOp>(work.op) ? lowerSplit(work, candidate)
+                                           : lowerConcat(work, candidate);
   }
   switch (work.kind) {
     case Work::Kind::kLibrary:
-      return lowerLibrary(work, way);
+      return lowerLibrary(work, candidate);
     case Work::Kind::kMap:
-      return lowerMap(work, way);
+      return lowerMap(work, candidate);
     case Work::Kind::kOther:
       break;
   }
   return writer_.addPlain(work.op, work.operands);
 }
 
-absl::Status Lowering::lowerLibrary(const Work& work, const Alternative& way) {
-  const LayoutChoice& choice = way.choice;
-  Instruction instruction = way.instruction;
-  instruction.kernel = std::string(way.kernel->name);
+absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candidate) {
+  const LayoutChoice& choice = candidate.choice;
+  Instruction instruction = candidate.instruction;
+  instruction.kernel = std::string(candidate.kernel->name);
   instruction.label = work.library.instruction.label;
   auto operand = work.operands.begin();
   for (size_t i = 0; i < instruction.inputs.size(); ++i, ++operand) {
@@ -153,21 +155,22 @@ absl::Status Lowering::lowerLibrary(const Work& work, const Alternative& way) {
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerMap(const Work& work, const Alternative& way) {
+absl::Status Lowering::lowerMap(const Work& work, const WorkCandidate& candidate) {
   Instruction instruction;
   instruction.kernel = "generated";
   instruction.operation = work.op->getName().getStringRef().str();
   instruction.label = labelOf(work.op);
   instruction.threads = devices::threadsOf(work.op);
-  for (auto [operand, desc] : llvm::zip(work.operands, way.map.operands)) {
+  for (auto [operand, desc] : llvm::zip(work.operands, candidate.map.operands)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.read(operand, desc));
     instruction.inputs.push_back(argument);
   }
-  for (auto [result, desc] : llvm::zip(work.results, way.map.results)) {
+  for (auto [result, desc] : llvm::zip(work.results, candidate.map.results)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.write(result, desc));
     instruction.outputs.push_back(argument);
   }
-  GeneratedKernel kernel = code_.add(work.op, way.map.operandKernels, way.map.resultKernel);
+  GeneratedKernel kernel =
+      code_.add(work.op, candidate.map.operandKernels, candidate.map.resultKernel);
   instruction.symbol = kernel.symbol;
   instruction.extent = kernel.extent;
   instruction.grain = kernel.grain;

@@ -18,18 +18,18 @@ class Lowering {
  public:
   Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex);
 
-  /// `work` of `partition` (planWork), each piece by the alternative that was chosen.
+  /// `work` of `partition` (planWork), each piece by the candidate that was chosen.
   absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
                      llvm::ArrayRef<uint32_t> chosen);
 
  private:
   /// Gives the operands of a concatenation in place their parts of its result.
-  absl::Status reserveParts(const Work& work, const Alternative& way);
-  absl::Status lowerWork(const Work& work, const Alternative& way);
-  absl::Status lowerLibrary(const Work& work, const Alternative& way);
-  absl::Status lowerConcat(const Work& work, const Alternative& way);
-  absl::Status lowerSplit(const Work& work, const Alternative& way);
-  absl::Status lowerMap(const Work& work, const Alternative& way);
+  absl::Status reserveParts(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerWork(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerLibrary(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerConcat(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerSplit(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerMap(const Work& work, const WorkCandidate& candidate);
 
   Executable& executable_;
   CodeModule& code_;

@@ -1,4 +1,5 @@
-// A partition comes down to pieces of work, and ways to do each, before instructions are written.
+// A partition comes down to pieces of work, each with kernels that could compute it, before
+// instructions are written.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
 
@@ -10,8 +11,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// One way to do a piece of work.
-struct Alternative {
+/// A WorkCandidate is a kernel that could compute a piece of work, with the layouts it wants.
+struct WorkCandidate {
   std::vector<TensorDesc> operands;     ///< as it reads them, one an operand of the work
   std::vector<TensorDesc> results;      ///< as it leaves them
   double nanos = 0;                     ///< estimated or measured
@@ -38,7 +39,7 @@ struct Work {
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Value> results;
   LibraryInstruction library;             ///< Kind::kLibrary
-  std::vector<Alternative> alternatives;  ///< at least one
+  std::vector<WorkCandidate> candidates;  ///< at least one
 };
 
 }  // namespace graphrun::devices::cpu

@@ -314,8 +314,8 @@ int64_t findGroups(const SliceOrder<T>& slices, bool sorted, UniqueScratch& scra
   Dims& order = scratch.order;
   std::iota(order.begin(), order.end(), int64_t{0});
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    int way = slices.compare(a, b);
-    return way < 0 || (way == 0 && a < b);
+    int comparison = slices.compare(a, b);
+    return comparison < 0 || (comparison == 0 && a < b);
   });
   int64_t count = 0;
   for (int64_t i = 0; i < dim; ++i) {

@@ -22,10 +22,10 @@ int64_t rangeCount(C start, C limit, C delta) {
     return std::isfinite(count) && count < 0x1p62 ? static_cast<int64_t>(count) : -1;
   } else {
     auto wide = [](C value) { return static_cast<uint64_t>(static_cast<int64_t>(value)); };
-    uint64_t way = wide(limit) - wide(start);
+    uint64_t distance = wide(limit) - wide(start);
     uint64_t by = wide(delta);
     bool up = delta > C{0};
-    return static_cast<int64_t>(((up ? way : 0 - way) - 1) / (up ? by : 0 - by) + 1);
+    return static_cast<int64_t>(((up ? distance : 0 - distance) - 1) / (up ? by : 0 - by) + 1);
   }
 }
 

@@ -61,9 +61,9 @@ struct GridAxis {
       return range <= 0 ? low() : x;
     }
     bool below = x < low();
-    double way = below ? low() - x : x - high();
-    double turns = std::floor(way / range);
-    double rest = way - turns * range;
+    double distance = below ? low() - x : x - high();
+    double turns = std::floor(distance / range);
+    double rest = distance - turns * range;
     return below == (std::fmod(turns, 2) == 0) ? low() + rest : high() - rest;
   }
 

@@ -48,7 +48,7 @@ class CudaCompiler final : public DeviceCompiler {
     GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, {tuning.precision, capability,
                                                                      tuning.numerics, &refused}));
     GR_RETURN_IF_ERROR(
-        Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
+        Lowering(executable, code, weightIndex).lower(partition, work, selectKernels(work)));
     GR_RETURN_IF_ERROR(placeBuffers(executable, kBufferAlignment));
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);

@@ -3,11 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
-#include "devices/compiler/way_choice.h"
+#include "devices/compiler/kernel_selection.h"
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/recurrent_instructions.h"
 #include "devices/cuda/compiler/support.h"
-#include "devices/cuda/compiler/ways.h"
+#include "devices/cuda/compiler/work_candidates.h"
 #include "llvm/ADT/DenseSet.h"
 #include "passes/group_builder.h"
 #include "passes/quantized_forms.h"
@@ -76,9 +76,9 @@ class WorkPlanner {
       return addGroup(group);
     }
     if (needsNoKernel(op)) {
-      std::vector<Way> ways;
-      ways.push_back(denseWay(op));
-      add(Work::Kind::kPlain, op, std::move(ways));
+      std::vector<WorkCandidate> candidates;
+      candidates.push_back(denseCandidate(op));
+      add(Work::Kind::kPlain, op, std::move(candidates));
       return absl::OkStatus();
     }
     if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
@@ -87,17 +87,19 @@ class WorkPlanner {
     if (isProductOfPatches(op)) {
       return addEach(expand(op));
     }
-    absl::StatusOr<std::vector<Way>> float8 = float8Ways(op, {}, op->getResult(0), target_);
+    absl::StatusOr<std::vector<WorkCandidate>> float8 =
+        float8Candidates(op, {}, op->getResult(0), target_);
     if (float8.ok()) {
       return addLibrary(op, *std::move(float8));
     }
-    absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), target_);
+    absl::StatusOr<std::vector<WorkCandidate>> library =
+        libraryCandidates(op, {}, op->getResult(0), target_);
     if (library.ok() || !absl::IsUnimplemented(library.status())) {
       return library.ok() ? addMasked(op, *std::move(library)) : library.status();
     }
     std::string why = whyNotGenerated(op);
     if (why.empty()) {
-      add(Work::Kind::kGenerated, op, generatedWays(op));
+      add(Work::Kind::kGenerated, op, generatedCandidates(op));
       return absl::OkStatus();
     }
     return isExpanded(op) ? addEach(expand(op)) : absl::UnimplementedError(why);
@@ -107,17 +109,17 @@ class WorkPlanner {
     if (std::string why = whyNotRecurrent(op); !why.empty()) {
       return absl::UnimplementedError(why);
     }
-    std::vector<Way> ways;
-    ways.push_back(denseWay(op));
+    std::vector<WorkCandidate> candidates;
+    candidates.push_back(denseCandidate(op));
     LibraryOptions options;
     options.precision = target_.precision;
     options.refused = target_.refused;
-    GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, options));
+    GR_ASSIGN_OR_RETURN(candidates[0].library, chooseStepProduct(op, options));
     llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
     GR_RETURN_IF_ERROR(addEach(product));
     mlir::Value inputs = product.back()->getResult(0);
-    ways[0].operands.push_back(denseDesc(inputs));
-    add(Work::Kind::kRecurrent, op, std::move(ways));
+    candidates[0].operands.push_back(denseDesc(inputs));
+    add(Work::Kind::kRecurrent, op, std::move(candidates));
     work_.back().operands.push_back(inputs);
     return absl::OkStatus();
   }
@@ -126,11 +128,11 @@ class WorkPlanner {
     bool isOneKernel =
         group.getKind() == ir::GroupKind::kMap || group.getKind() == ir::GroupKind::kRow;
     if (isOneKernel && whyNotGenerated(group).empty()) {
-      add(Work::Kind::kGenerated, group, generatedWays(group));
+      add(Work::Kind::kGenerated, group, generatedCandidates(group));
       return absl::OkStatus();
     }
     if (group.getKind() == ir::GroupKind::kAttention && group.getNumResults() == 1) {
-      absl::StatusOr<std::vector<Way>> whole = attentionWays(group, target_);
+      absl::StatusOr<std::vector<WorkCandidate>> whole = attentionCandidates(group, target_);
       if (whole.ok()) {
         return addMasked(group, *std::move(whole));
       }
@@ -153,11 +155,11 @@ class WorkPlanner {
       for (size_t taken = epilogue.size() + 1; taken-- > 0;) {
         mlir::Operation* last = taken == 0 ? anchor : epilogue[taken - 1];
         llvm::ArrayRef<mlir::Operation*> behind = epilogue.take_front(taken);
-        absl::StatusOr<std::vector<Way>> ways =
-            isFloat8 ? float8Ways(anchor, behind, last->getResult(0), target_)
-                     : libraryWays(anchor, behind, last->getResult(0), target_);
-        if (ways.ok()) {
-          GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
+        absl::StatusOr<std::vector<WorkCandidate>> candidates =
+            isFloat8 ? float8Candidates(anchor, behind, last->getResult(0), target_)
+                     : libraryCandidates(anchor, behind, last->getResult(0), target_);
+        if (candidates.ok()) {
+          GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(candidates)));
           return addRest(epilogue.drop_front(taken));
         }
       }
@@ -180,8 +182,8 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  void add(Work::Kind kind, mlir::Operation* op, std::vector<Way> ways) {
-    Work work{kind, op, {}, {}, std::move(ways)};
+  void add(Work::Kind kind, mlir::Operation* op, std::vector<WorkCandidate> candidates) {
+    Work work{kind, op, {}, {}, std::move(candidates)};
     for (mlir::Value operand : op->getOperands()) {
       work.operands.push_back(values_.resolved(operand));
     }
@@ -190,8 +192,8 @@ class WorkPlanner {
   }
 
   /// An attention's mask becomes one of numbers first, once for all that read it.
-  absl::Status addMasked(mlir::Operation* op, std::vector<Way> ways) {
-    LibraryInstruction& library = ways[0].library.library;
+  absl::Status addMasked(mlir::Operation* op, std::vector<WorkCandidate> candidates) {
+    LibraryInstruction& library = candidates[0].library.library;
     if (library.instruction.operation == "gr.attention" && library.operands.size() > kMask) {
       mlir::Value mask = passes::outsideGroup(library.operands[kMask]);
       auto [found, isNew] = masks_.try_emplace(mask, mask);
@@ -201,12 +203,12 @@ class WorkPlanner {
       }
       library.operands[kMask] = masks_.at(mask);
     }
-    return addLibrary(op, std::move(ways));
+    return addLibrary(op, std::move(candidates));
   }
 
-  absl::Status addLibrary(mlir::Operation* op, std::vector<Way> ways) {
-    Work work{Work::Kind::kLibrary, op, {}, {}, std::move(ways)};
-    const LibraryInstruction& library = work.alternatives[0].library.library;
+  absl::Status addLibrary(mlir::Operation* op, std::vector<WorkCandidate> candidates) {
+    Work work{Work::Kind::kLibrary, op, {}, {}, std::move(candidates)};
+    const LibraryInstruction& library = work.candidates[0].library.library;
     for (const auto* list : {&library.operands, &library.postOperands}) {
       for (mlir::Value operand : *list) {
         if (operand) {
@@ -249,7 +251,8 @@ class WorkPlanner {
           llvm::any_of(work.operands, [&](auto v) { return overwritten_.contains(v); }) ||
           llvm::any_of(work.results, [&](auto v) { return overwritten_.contains(v); });
       if (isOverwritten) {
-        std::erase_if(work.alternatives, [](const Way& way) { return way.isView; });
+        std::erase_if(work.candidates,
+                      [](const WorkCandidate& candidate) { return candidate.isView; });
       }
     }
   }
@@ -267,10 +270,10 @@ absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const G
   return WorkPlanner(target).plan(partition);
 }
 
-std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work) {
-  auto nanosOf = [](const Work&, const Way& way) { return way.nanos; };
+std::vector<uint32_t> selectKernels(const std::vector<Work>& work) {
+  auto nanosOf = [](const Work&, const WorkCandidate& candidate) { return candidate.nanos; };
   auto same = [](const TensorDesc& a, const TensorDesc& b) { return a == b; };
-  return chooseWays(work, nanosOf, {same, copyNanos});
+  return devices::selectKernels(work, nanosOf, {same, copyNanos});
 }
 
 }  // namespace graphrun::devices::cuda

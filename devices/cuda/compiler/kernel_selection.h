@@ -15,8 +15,8 @@ namespace graphrun::devices::cuda {
 /// them is left out.
 absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const GpuTarget& target);
 
-/// The way of each piece such that little is copied between layouts.
-std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work);
+/// The candidate of each piece such that little is copied between layouts.
+std::vector<uint32_t> selectKernels(const std::vector<Work>& work);
 
 }  // namespace graphrun::devices::cuda
 

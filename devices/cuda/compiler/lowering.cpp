@@ -50,38 +50,39 @@ Lowering::Lowering(Executable& executable, KernelCode& code, const WeightIndex& 
 absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
                              llvm::ArrayRef<uint32_t> chosen) {
   GR_RETURN_IF_ERROR(writer_.addInputs(partition));
-  for (auto [piece, way] : llvm::zip(work, chosen)) {
+  for (auto [piece, index] : llvm::zip(work, chosen)) {
     GR_RETURN_IF_ERROR(
-        runtime::annotate(lowerWork(piece, piece.alternatives[way]), labelOf(piece.op)));
+        runtime::annotate(lowerWork(piece, piece.candidates[index]), labelOf(piece.op)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerWork(const Work& work, const Way& way) {
-  if (way.isView) {
-    GR_ASSIGN_OR_RETURN(Argument operand, values_.read(work.operands[0], way.operands[0]));
-    values_.define(work.results[0], operand.buffer, way.results[0]);
+absl::Status Lowering::lowerWork(const Work& work, const WorkCandidate& candidate) {
+  if (candidate.isView) {
+    GR_ASSIGN_OR_RETURN(Argument operand, values_.read(work.operands[0], candidate.operands[0]));
+    values_.define(work.results[0], operand.buffer, candidate.results[0]);
     return absl::OkStatus();
   }
   switch (work.kind) {
     case Work::Kind::kLibrary:
-      return lowerLibrary(work, way);
+      return lowerLibrary(work, candidate);
     case Work::Kind::kGenerated:
-      return lowerGenerated(work, way);
+      return lowerGenerated(work, candidate);
     case Work::Kind::kRecurrent:
-      return lowerRecurrent(work, way);
+      return lowerRecurrent(work, candidate);
     case Work::Kind::kPlain:
       break;
   }
   return writer_.addPlain(work.op, work.operands);
 }
 
-absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
+absl::Status Lowering::lowerGenerated(const Work& work, const WorkCandidate& candidate) {
   llvm::SmallVector<Argument> results, tables;
-  for (auto [result, desc] : llvm::zip(work.results, way.results)) {
+  for (auto [result, desc] : llvm::zip(work.results, candidate.results)) {
     GR_ASSIGN_OR_RETURN(results.emplace_back(), values_.write(result, desc));
   }
-  const KernelPlan& plan = code_.add(way.seen ? way.seen.op : work.op, way.layouts);
+  const KernelPlan& plan =
+      code_.add(candidate.seen ? candidate.seen.op : work.op, candidate.layouts);
   for (const std::vector<uint8_t>& table : plan.tables) {
     tables.push_back(constantBytes(table));
   }
@@ -97,7 +98,7 @@ absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
       switch (argument.kind) {
         case KernelArgument::Kind::kOperand: {
           GR_ASSIGN_OR_RETURN(instruction.inputs.emplace_back(),
-                              values_.read(work.operands[index], way.operands[index]));
+                              values_.read(work.operands[index], candidate.operands[index]));
           break;
         }
         case KernelArgument::Kind::kTable:
@@ -132,24 +133,24 @@ Argument Lowering::constantBytes(const std::vector<uint8_t>& bytes) {
   return {values_.newBuffer(std::move(buffer)), desc};
 }
 
-absl::Status Lowering::lowerRecurrent(const Work& work, const Way& way) {
+absl::Status Lowering::lowerRecurrent(const Work& work, const WorkCandidate& candidate) {
   auto read = [&](mlir::Value value, const TensorDesc& desc) {
     auto operands = work.op->getOperands();
     auto at = static_cast<size_t>(std::distance(operands.begin(), llvm::find(operands, value)));
     return values_.read(work.operands[at], desc);
   };
   return RecurrentInstructions(values_, writer_, code_, read)
-      .add(llvm::cast<ir::RecurrentOp>(work.op), work.operands.back(), way.library);
+      .add(llvm::cast<ir::RecurrentOp>(work.op), work.operands.back(), candidate.library);
 }
 
-absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {
-  Instruction instruction = way.library.library.instruction;
+absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candidate) {
+  Instruction instruction = candidate.library.library.instruction;
   auto operand = work.operands.begin();
   for (Argument& input : instruction.inputs) {
     GR_ASSIGN_OR_RETURN(input, values_.read(*operand++, input.desc));
   }
   std::optional<Argument> inPlace;
-  if (way.library.library.isInPlace) {
+  if (candidate.library.library.isInPlace) {
     inPlace = instruction.inputs[0];
   }
   for (PostOp& post : instruction.postOps) {
@@ -167,7 +168,7 @@ absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {
       GR_ASSIGN_OR_RETURN(output, values_.write(result, output.desc));
     }
   }
-  GR_RETURN_IF_ERROR(writer_.addScratch(instruction, way.library.scratchBytes));
+  GR_RETURN_IF_ERROR(writer_.addScratch(instruction, candidate.library.scratchBytes));
   executable_.instructions.push_back(std::move(instruction));
   return absl::OkStatus();
 }

@@ -33,15 +33,15 @@ class Lowering {
   /// All that is given outlives this.
   Lowering(Executable& executable, KernelCode& code, const WeightIndex& weightIndex);
 
-  /// `chosen`: the way of each piece of the partition's `work`.
+  /// `chosen`: the candidate of each piece of the partition's `work`.
   absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
                      llvm::ArrayRef<uint32_t> chosen);
 
  private:
-  absl::Status lowerWork(const Work& work, const Way& way);
-  absl::Status lowerLibrary(const Work& work, const Way& way);
-  absl::Status lowerGenerated(const Work& work, const Way& way);
-  absl::Status lowerRecurrent(const Work& work, const Way& way);
+  absl::Status lowerWork(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerLibrary(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerGenerated(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerRecurrent(const Work& work, const WorkCandidate& candidate);
   /// A stored buffer with these bytes.
   Argument constantBytes(const std::vector<uint8_t>& bytes);
 

@@ -5,7 +5,7 @@
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/library_choice.h"
 #include "devices/cuda/compiler/recurrent_instructions.h"
-#include "devices/cuda/compiler/ways.h"
+#include "devices/cuda/compiler/work_candidates.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -64,7 +64,7 @@ std::string whyOneUnsupported(mlir::Operation* op) {
     return whyNotRecurrent(llvm::cast<ir::RecurrentOp>(function.front().back()));
   }
   // What may be rounded decides which engine computes an operation, not whether there is one.
-  absl::Status library = libraryWays(op, {}, op->getResult(0), GpuTarget()).status();
+  absl::Status library = libraryCandidates(op, {}, op->getResult(0), GpuTarget()).status();
   if (library.ok()) {
     return "";
   }

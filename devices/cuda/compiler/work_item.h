@@ -1,5 +1,5 @@
-// What a partition comes down to before instructions are written: pieces of work, and ways to do
-// each.
+// A partition comes down to pieces of work, each with kernels that could compute it, before
+// instructions are written.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_WORK_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_WORK_H_
 
@@ -12,11 +12,11 @@
 
 namespace graphrun::devices::cuda {
 
-/// One way to do a piece of work: how its tensors lie, and what does it then.
-struct Way {
+/// A WorkCandidate is a kernel that could compute a piece of work, with the layouts it wants.
+struct WorkCandidate {
   std::vector<TensorDesc> operands;  ///< as it reads them, one an operand of the work
   std::vector<TensorDesc> results;   ///< as it leaves them
-  double nanos = 0;                  ///< that it takes longer than the fastest way
+  double nanos = 0;                  ///< that it takes longer than the fastest
   LibraryChoice library;             ///< Kind::kLibrary; Kind::kRecurrent: of a step's product
   MapLayouts layouts;                ///< Kind::kGenerated, of a map
   AloneOperation seen;  ///< Kind::kGenerated: what the kernel is built for, if not the operation
@@ -38,7 +38,7 @@ struct Work {
   /// the product of all inputs and the weights.
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Value> results;
-  std::vector<Way> alternatives;  ///< at least one
+  std::vector<WorkCandidate> candidates;  ///< at least one
 };
 
 }  // namespace graphrun::devices::cuda

@@ -50,7 +50,7 @@ bool CudaProgram::canTransferDirectly(size_t index) const {
   return !readersOf(edge.buffer).empty() && !isSent(edge.buffer) && !isOutput(edge.buffer);
 }
 
-absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer way) {
+absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer) {
   ScopedContext scope(*device_.context);
   EdgeBinding& edge = edges_[index];
   const uint32_t buffer = edge.buffer;
@@ -66,11 +66,11 @@ absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer way) {
   if (!edge.send) {
     for (Transfer* reader : readersOf(buffer)) {
       reader->bound = entry;
-      reader->place = way == DirectTransfer::kPeerCopy ? Place::kOther : Place::kOwn;
+      reader->place = transfer == DirectTransfer::kPeerCopy ? Place::kOther : Place::kOwn;
     }
     return absl::OkStatus();
   }
-  if (way == DirectTransfer::kPeerCopy) {
+  if (transfer == DirectTransfer::kPeerCopy) {
     GR_ASSIGN_OR_RETURN(hostBuffers_[entry], handedValue(buffer));
   } else {
     GR_RETURN_IF_ERROR(carry(buffer, entry));

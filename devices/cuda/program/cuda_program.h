@@ -58,7 +58,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
   DirectEdges* directEdges() override { return this; }
   CollectiveProgram* collectives() override { return this; }
   bool canTransferDirectly(size_t index) const override;
-  absl::Status transferDirectly(size_t index, DirectTransfer way) override;
+  absl::Status transferDirectly(size_t index, DirectTransfer transfer) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
   absl::Status join(const CommunicatorRank& place) override;
   absl::StatusOr<bool> hasJoined(uint32_t communicator) override;

@@ -136,8 +136,8 @@ Tensors operandsOf(const Product& product, bool infinities, std::mt19937& random
   return operands;
 }
 
-/// Both ways of the layouts: as given, and as the kernel likes.
-std::vector<RunOptions> waysOf(const Product& product, const Tensors& operands) {
+/// The layouts as given, and as the kernel likes.
+std::vector<RunOptions> layoutOptions(const Product& product, const Tensors& operands) {
   std::set<size_t> weights = {1};
   if (product.operands.size() == 3) {
     weights.insert(2);
@@ -145,15 +145,15 @@ std::vector<RunOptions> waysOf(const Product& product, const Tensors& operands) 
   RunOptions dense{product.kernel, false, weights};
   RunOptions open{product.kernel, product.kernel == "onednn.conv", weights};
   open.openWeights = true;
-  std::vector<RunOptions> ways = {dense, open};
+  std::vector<RunOptions> options = {dense, open};
   if (product.kernel == "onednn.conv") {
     RunOptions last = dense;
     const Dims& dims = operands[0].spec().dims;
     last.layouts = {*stridedDesc(ElementType::kF32, dims, channelsLastStrides(dims))};
     last.openWeights = true;
-    ways.push_back(last);
+    options.push_back(last);
   }
-  return ways;
+  return options;
 }
 
 /// The results of the product with `postOps`, whose operands are behind the product's, in each way.
@@ -162,7 +162,7 @@ std::vector<std::vector<double>> results(const Product& product, const Tensors& 
   Operation fused = product.operation;
   fused.postOps = std::move(postOps);
   std::vector<std::vector<double>> found;
-  for (const RunOptions& options : waysOf(product, operands)) {
+  for (const RunOptions& options : layoutOptions(product, operands)) {
     auto got = runOperation(fused, operands, options);
     if (absl::IsUnimplemented(got.status())) {
       continue;
@@ -443,10 +443,10 @@ TEST_CASE("maxima over windows keep NaN and -Inf", "[nan]") {
                         {"dilations", c.dilations}},
                        {{type, out}},
                        {}};
-        std::vector<RunOptions> ways = {{"onednn.pool", false}, {"onednn.pool", true}};
-        ways.push_back(ways[0]);
-        ways.back().layouts = {*stridedDesc(type, c.in, channelsLastStrides(c.in))};
-        for (const RunOptions& options : ways) {
+        std::vector<RunOptions> choices = {{"onednn.pool", false}, {"onednn.pool", true}};
+        choices.push_back(choices[0]);
+        choices.back().layouts = {*stridedDesc(type, c.in, channelsLastStrides(c.in))};
+        for (const RunOptions& options : choices) {
           CAPTURE(c.in, c.kernel, withNaN, options.open, options.layouts.size(),
                   static_cast<int>(type));
           auto got = runOperation(pool, inputs, options);

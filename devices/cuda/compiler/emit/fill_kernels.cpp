@@ -68,16 +68,16 @@ KernelLaunch buildFill(mlir::ModuleOp module, ir::FillOp op, const std::string& 
 
 /// The numbers of elements that are to be, as reference kernels count them: of floats the quotient
 /// in f64, rounded up, of integers that of unsigned ones.
-mlir::Value isLength(PointCode& code, mlir::Value way, mlir::Value by, int64_t count) {
+mlir::Value isLength(PointCode& code, mlir::Value distance, mlir::Value by, int64_t count) {
   ThreadCode& thread = code.code();
   Arithmetic math(code);
-  mlir::Value wanted = math.number(way.getType(), static_cast<double>(count));
-  if (Arithmetic::isFloat(way)) {
-    return math.isEqual(thread.make<mlir::math::CeilOp>(math.divide(way, by)), wanted);
+  mlir::Value wanted = math.number(distance.getType(), static_cast<double>(count));
+  if (Arithmetic::isFloat(distance)) {
+    return math.isEqual(thread.make<mlir::math::CeilOp>(math.divide(distance, by)), wanted);
   }
-  mlir::Value one = math.number(way.getType(), 1);
+  mlir::Value one = math.number(distance.getType(), 1);
   mlir::Value divisor = math.select(math.isLess(by, one), one, by);
-  mlir::Value steps = thread.make<arith::DivUIOp>(math.subtract(way, one), divisor);
+  mlir::Value steps = thread.make<arith::DivUIOp>(math.subtract(distance, one), divisor);
   return math.isEqual(math.add(steps, one), wanted);
 }
 
@@ -97,11 +97,11 @@ void checkRange(PointCode& code, ir::RangeOp op) {
   mlir::Value from = widened(0), end = widened(1), by = widened(2), zero = math.number(wide, 0);
   mlir::Value isUp = math.isLess(zero, by);
   mlir::Value isAhead = math.select(isUp, math.isLess(from, end), math.isLess(end, from));
-  mlir::Value way = math.subtract(end, from);
-  way = math.select(isUp, way, math.subtract(zero, way));
+  mlir::Value distance = math.subtract(end, from);
+  distance = math.select(isUp, distance, math.subtract(zero, distance));
   mlir::Value size = math.select(isUp, by, math.subtract(zero, by));
   int64_t count = tensorOf(op.getResult()).getNumElements();
-  mlir::Value fits = math.both(isAhead, isLength(code, way, size, count));
+  mlir::Value fits = math.both(isAhead, isLength(code, distance, size, count));
   thread.complainIf(math.isEqual(by, zero), KernelError::kDelta);
   mlir::Value one = thread.make<arith::ConstantIntOp>(1, 1);
   thread.complainIf(thread.make<arith::XOrIOp>(fits, one), KernelError::kLength);

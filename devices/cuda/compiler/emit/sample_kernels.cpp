@@ -84,9 +84,9 @@ class GridBuilder {
     }
     mlir::Value first = real(low()), last = real(high(dim));
     mlir::Value below = math_.isLess(x, first), above = math_.isLess(last, x);
-    mlir::Value way = math_.select(below, math_.subtract(first, x), math_.subtract(x, last));
-    mlir::Value turns = math_.floor(math_.divide(way, real(range)));
-    mlir::Value rest = math_.subtract(way, math_.multiply(turns, real(range)));
+    mlir::Value distance = math_.select(below, math_.subtract(first, x), math_.subtract(x, last));
+    mlir::Value turns = math_.floor(math_.divide(distance, real(range)));
+    mlir::Value rest = math_.subtract(distance, math_.multiply(turns, real(range)));
     mlir::Value half = math_.multiply(turns, real(0.5));
     mlir::Value isEven = math_.isEqual(math_.floor(half), half);
     mlir::Value fromFirst =

@@ -1,4 +1,4 @@
-#include "devices/cpu/compiler/alternatives.h"
+#include "devices/cpu/compiler/work_candidates.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ namespace graphrun::devices::cpu {
 using Order = KernelLayout::Order;
 
 /// A Request is what a kernel is asked for.
-struct Alternatives::Request {
+struct WorkCandidates::Request {
   KernelLayout input;
   std::optional<KernelLayout> result;  ///< nothing: as the kernel likes
   std::string algorithm;               ///< of a convolution; empty: the usual one
@@ -86,25 +86,25 @@ bool isOfImages(const Instruction& instruction) {
   return instruction.operation != "gr.softmax" && sumsPlanes;
 }
 
-/// Leaves the one of `ways` that only the instruction decides on, whatever is around it: the
+/// Leaves the one of `candidates` that only the instruction decides on, whatever is around it: the
 /// fastest by estimate. Images lie with the channels last where that is not far slower, so that
 /// instructions that follow each other agree.
-void keepCanonical(std::vector<Alternative>& ways) {
+void keepCanonical(std::vector<WorkCandidate>& candidates) {
   constexpr double kFarSlower = 2;
-  auto isFaster = [](const Alternative& a, const Alternative& b) { return a.nanos < b.nanos; };
-  auto isLast = [](const Alternative& way) {
-    const TensorDesc& out = way.results[0];
-    if (!isOfImages(way.instruction) || out.dims.size() < 3) {
+  auto isFaster = [](const WorkCandidate& a, const WorkCandidate& b) { return a.nanos < b.nanos; };
+  auto isLast = [](const WorkCandidate& candidate) {
+    const TensorDesc& out = candidate.results[0];
+    if (!isOfImages(candidate.instruction) || out.dims.size() < 3) {
       return false;
     }
     absl::StatusOr<TensorDesc> last = descIn(out.type, out.dims, kChannelsLast);
     return last.ok() && sameLayout(out, *last);
   };
-  auto others = std::stable_partition(ways.begin(), ways.end(), isLast);
-  auto best = std::min_element(ways.begin(), ways.end(), isFaster);
-  auto last = std::min_element(ways.begin(), others, isFaster);
+  auto others = std::stable_partition(candidates.begin(), candidates.end(), isLast);
+  auto best = std::min_element(candidates.begin(), candidates.end(), isFaster);
+  auto last = std::min_element(candidates.begin(), others, isFaster);
   bool agrees = last != others && last->nanos <= kFarSlower * best->nanos;
-  ways = {std::move(agrees ? *last : *best)};
+  candidates = {std::move(agrees ? *last : *best)};
 }
 
 /// Lays the operands that have the first one's rank out; false when that cannot be.
@@ -144,20 +144,20 @@ std::string wholeKey(const Instruction& instruction) {
 
 }  // namespace
 
-bool isReference(const Alternative& alternative) {
-  return alternative.kernel != nullptr && (alternative.kernel->name == "reference" ||
-                                           alternative.choice.implementation.starts_with("ref"));
+bool isReference(const WorkCandidate& candidate) {
+  return candidate.kernel != nullptr && (candidate.kernel->name == "reference" ||
+                                         candidate.choice.implementation.starts_with("ref"));
 }
 
-Alternatives::Alternatives(InstructionCosts& costs, bool sparesMemory,
-                           const RefusedKernels& refused)
+WorkCandidates::WorkCandidates(InstructionCosts& costs, bool sparesMemory,
+                               const RefusedKernels& refused)
     : costs_(costs),
       sparesMemory_(sparesMemory),
       refused_(refused),
       block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
 
-std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryInstruction& library,
-                                                             int64_t block, bool approximate) {
+std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryInstruction& library,
+                                                                 int64_t block, bool approximate) {
   const Instruction& instruction = library.instruction;
   if (!hasChannels(instruction)) {
     return {{kDense, std::nullopt, ""}};
@@ -175,10 +175,11 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryInstru
     requests.push_back({blocks, blocks, ""});
   }
   if (instruction.inputs[0].desc.type == runtime::ElementType::kU8) {
-    // Which of the library's ways is faster depends on image, filter and what lies in the caches.
+    // Which of the library's implementations is faster depends on image, filter and what lies in
+    // the caches.
     requests.push_back({kChannelsLast, kChannelsLast, "", "jit"});
   }
-  // Its sums leave no registers free on machines of shorter vectors, where it is the slower way.
+  // Its sums leave no registers free on machines of shorter vectors, where it is the slower one.
   if (approximate && block == kWinogradBlock) {
     for (int64_t tile : winogradTiles(library)) {
       requests.push_back({blocks, blocks, absl::StrCat("winograd_", tile, "x", tile)});
@@ -187,8 +188,8 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryInstru
   return requests;
 }
 
-std::optional<Instruction> Alternatives::apply(const Request& request,
-                                               const LibraryInstruction& library) {
+std::optional<Instruction> WorkCandidates::apply(const Request& request,
+                                                 const LibraryInstruction& library) {
   Instruction instruction = library.instruction;
   // Weights lie as the kernel likes, from load on. An image lies as is requested, one of constants
   // too: what the kernel would like depends on the threads.
@@ -224,7 +225,7 @@ std::optional<Instruction> Alternatives::apply(const Request& request,
   return instruction;
 }
 
-absl::StatusOr<Candidate> Alternatives::ask(const Instruction& instruction) {
+absl::StatusOr<Candidate> WorkCandidates::ask(const Instruction& instruction) {
   std::string key = wholeKey(instruction);
   auto found = asked_.find(key);
   if (found == asked_.end()) {
@@ -237,12 +238,12 @@ absl::StatusOr<Candidate> Alternatives::ask(const Instruction& instruction) {
   return found->second;
 }
 
-absl::StatusOr<Alternative> Alternatives::alternative(Instruction instruction,
-                                                      const LibraryInstruction& library) {
-  GR_ASSIGN_OR_RETURN(Candidate candidate, ask(instruction));
-  Alternative result;
-  result.kernel = candidate.kernel;
-  result.choice = *std::move(candidate.choice);
+absl::StatusOr<WorkCandidate> WorkCandidates::candidateFor(Instruction instruction,
+                                                           const LibraryInstruction& library) {
+  GR_ASSIGN_OR_RETURN(Candidate listed, ask(instruction));
+  WorkCandidate result;
+  result.kernel = listed.kernel;
+  result.choice = *std::move(listed.choice);
   const LayoutChoice& choice = result.choice;
   for (auto [i, operand] : llvm::enumerate(library.operands)) {
     // What is read with other dims is made from the dense tensor.
@@ -260,14 +261,16 @@ absl::StatusOr<Alternative> Alternatives::alternative(Instruction instruction,
   return result;
 }
 
-void Alternatives::addParts(KernelLayout layout, mlir::Value result, Alternative& way) {
-  auto axis = attributeOr<int64_t>(way.instruction, "axis", -1);
-  if (way.instruction.operation == "gr.concat" && axis.ok() && *axis >= 0 && !isReturned(result)) {
-    way.parts = concatParts(way.operands, way.results[0], layout, static_cast<size_t>(*axis));
+void WorkCandidates::addParts(KernelLayout layout, mlir::Value result, WorkCandidate& candidate) {
+  auto axis = attributeOr<int64_t>(candidate.instruction, "axis", -1);
+  if (candidate.instruction.operation == "gr.concat" && axis.ok() && *axis >= 0 &&
+      !isReturned(result)) {
+    candidate.parts =
+        concatParts(candidate.operands, candidate.results[0], layout, static_cast<size_t>(*axis));
   }
 }
 
-std::vector<Alternative> Alternatives::splitsInPlace(const LibraryInstruction& library) const {
+std::vector<WorkCandidate> WorkCandidates::splitsInPlace(const LibraryInstruction& library) const {
   const Instruction& instruction = library.instruction;
   auto axis = attributeOr<int64_t>(instruction, "axis", -1);
   mlir::Operation* producer = passes::outsideGroup(library.operands[0]).getDefiningOp();
@@ -275,43 +278,45 @@ std::vector<Alternative> Alternatives::splitsInPlace(const LibraryInstruction& l
       llvm::isa<ir::ConstantOp, ir::RecvOp>(producer)) {
     return {};
   }
-  std::vector<Alternative> found;
+  std::vector<WorkCandidate> found;
   for (KernelLayout layout : {kDense, kChannelsLast, KernelLayout{Order::kChannelBlocks, block_}}) {
     Instruction laidOut = instruction;
     size_t rank = instruction.inputs[0].desc.dims.size();
     if ((layout.isDense() || (rank >= 3 && rank <= 5)) && layOut(laidOut.inputs, rank, layout) &&
         layOut(laidOut.outputs, rank, layout)) {
-      Alternative way;
-      way.operands = {laidOut.inputs[0].desc};
+      WorkCandidate candidate;
+      candidate.operands = {laidOut.inputs[0].desc};
       for (const Argument& output : laidOut.outputs) {
-        way.results.push_back(output.desc);
+        candidate.results.push_back(output.desc);
       }
-      way.parts = concatParts(way.results, way.operands[0], layout, static_cast<size_t>(*axis));
-      if (!way.parts.empty()) {
-        found.push_back(std::move(way));
+      candidate.parts =
+          concatParts(candidate.results, candidate.operands[0], layout, static_cast<size_t>(*axis));
+      if (!candidate.parts.empty()) {
+        found.push_back(std::move(candidate));
       }
     }
   }
   return found;
 }
 
-void Alternatives::addNarrow(const LibraryInstruction& library, std::vector<Alternative>& ways) {
-  const Alternative& wide = ways.back();
+void WorkCandidates::addNarrow(const LibraryInstruction& library,
+                               std::vector<WorkCandidate>& candidates) {
+  const WorkCandidate& wide = candidates.back();
   if (wide.instruction.threads == 1 || !wide.parts.empty() || costs_.isDeterministic() ||
       !costs_.isShort(wide.instruction, {wide.kernel, wide.choice})) {
     return;
   }
   Instruction instruction = wide.instruction;
   instruction.threads = 1;
-  absl::StatusOr<Alternative> narrow = alternative(std::move(instruction), library);
+  absl::StatusOr<WorkCandidate> narrow = candidateFor(std::move(instruction), library);
   if (narrow.ok()) {
-    ways.push_back(*std::move(narrow));
+    candidates.push_back(*std::move(narrow));
   }
 }
 
-absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryInstruction& library,
-                                                                 mlir::Operation* op) {
-  std::vector<Alternative> found = splitsInPlace(library);
+absl::StatusOr<std::vector<WorkCandidate>> WorkCandidates::ofLibrary(
+    const LibraryInstruction& library, mlir::Operation* op) {
+  std::vector<WorkCandidate> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
   const bool canonical = costs_.isDeterministic() && !sumsNothing(library.instruction);
   if (costs_.isDeterministic() && skipsRoundings(library.instruction)) {
@@ -320,21 +325,21 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryIn
   std::optional<LibraryInstruction> inPlace = canonical ? std::nullopt : summedInPlace(library, op);
   for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {
     bool added = false;
-    const LibraryInstruction* ways[] = {inPlace ? &*inPlace : nullptr, &library};
-    for (const LibraryInstruction* way : ways) {
+    const LibraryInstruction* forms[] = {inPlace ? &*inPlace : nullptr, &library};
+    for (const LibraryInstruction* form : forms) {
       std::optional<Instruction> instruction =
-          way != nullptr && !added ? apply(request, *way) : std::nullopt;
+          form != nullptr && !added ? apply(request, *form) : std::nullopt;
       if (!instruction) {
         continue;
       }
-      absl::StatusOr<Alternative> alternative = this->alternative(*std::move(instruction), *way);
-      if (alternative.ok()) {
-        addParts(request.input, way->results[0], *alternative);
-        found.push_back(*std::move(alternative));
-        addNarrow(*way, found);
+      absl::StatusOr<WorkCandidate> candidate = candidateFor(*std::move(instruction), *form);
+      if (candidate.ok()) {
+        addParts(request.input, form->results[0], *candidate);
+        found.push_back(*std::move(candidate));
+        addNarrow(*form, found);
         added = true;
       } else {
-        refused = alternative.status();
+        refused = candidate.status();
       }
     }
   }
@@ -350,42 +355,44 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryIn
   return found;
 }
 
-void Alternatives::addSparing(const LibraryInstruction& library, std::vector<Alternative>& ways) {
+void WorkCandidates::addSparing(const LibraryInstruction& library,
+                                std::vector<WorkCandidate>& candidates) {
   std::optional<Instruction> instruction =
       apply({kDense, kDense, "", "", /*plainWeights=*/true}, library);
-  absl::StatusOr<Alternative> way = instruction ? alternative(*std::move(instruction), library)
+  absl::StatusOr<WorkCandidate> candidate = instruction
+                                                ? candidateFor(*std::move(instruction), library)
                                                 : absl::UnimplementedError("no such layout");
-  if (!way.ok()) {
+  if (!candidate.ok()) {
     return;
   }
-  way->nanos = costs_.estimate(*way);
-  for (const Alternative& other : ways) {  // nothing speaks for it but its memory
-    way->nanos = std::max(way->nanos, other.nanos);
+  candidate->nanos = costs_.estimate(*candidate);
+  for (const WorkCandidate& other : candidates) {  // nothing speaks for it but its memory
+    candidate->nanos = std::max(candidate->nanos, other.nanos);
   }
-  ways.push_back(*std::move(way));
+  candidates.push_back(*std::move(candidate));
 }
 
-std::vector<Alternative> Alternatives::ofMap(mlir::Operation* op) const {
-  std::vector<Alternative> found;
+std::vector<WorkCandidate> WorkCandidates::ofMap(mlir::Operation* op) const {
+  std::vector<WorkCandidate> found;
   for (KernelLayout layout : {kDense, kChannelsLast, KernelLayout{Order::kChannelBlocks, block_}}) {
     std::optional<MapLayouts> layouts = mapLayouts(op, layout);
     if (!layouts) {
       continue;
     }
-    Alternative alternative;
+    WorkCandidate candidate;
     for (const TensorDesc& desc : layouts->results) {
-      alternative.nanos += costs_.reorderNanos(desc);
-      alternative.results.push_back(desc);
+      candidate.nanos += costs_.reorderNanos(desc);
+      candidate.results.push_back(desc);
     }
-    alternative.operands.assign(layouts->operands.begin(), layouts->operands.end());
-    alternative.map = *std::move(layouts);
-    found.push_back(std::move(alternative));
+    candidate.operands.assign(layouts->operands.begin(), layouts->operands.end());
+    candidate.map = *std::move(layouts);
+    found.push_back(std::move(candidate));
   }
   return found;
 }
 
-std::vector<Alternative> Alternatives::ofOther(const Work& work) {
-  Alternative dense;
+std::vector<WorkCandidate> WorkCandidates::ofOther(const Work& work) {
+  WorkCandidate dense;
   for (mlir::Value operand : work.operands) {
     dense.operands.push_back(denseDesc(operand));
   }

@@ -1,4 +1,4 @@
-#include "devices/cuda/compiler/ways.h"
+#include "devices/cuda/compiler/work_candidates.h"
 
 #include "devices/codegen/map_layouts.h"
 #include "devices/compiler/attributes.h"
@@ -30,34 +30,34 @@ TensorDesc channelsLastDesc(mlir::Value value) {
   return cuda::channelsLastDesc(dense.type, dense.dims);
 }
 
-Way wayOf(LibraryChoice choice) {
-  Way way;
+WorkCandidate candidateOf(LibraryChoice choice) {
+  WorkCandidate candidate;
   const Instruction& instruction = choice.library.instruction;
   for (const Argument& input : instruction.inputs) {
-    way.operands.push_back(input.desc);
+    candidate.operands.push_back(input.desc);
   }
   for (auto [post, value] : llvm::zip(instruction.postOps, choice.library.postOperands)) {
     if (value) {
-      way.operands.push_back(post.operand ? post.operand->desc : instruction.outputs[0].desc);
+      candidate.operands.push_back(post.operand ? post.operand->desc : instruction.outputs[0].desc);
     }
   }
   for (const Argument& output : instruction.outputs) {
-    way.results.push_back(output.desc);
+    candidate.results.push_back(output.desc);
   }
-  way.library = std::move(choice);
-  return way;
+  candidate.library = std::move(choice);
+  return candidate;
 }
 
-absl::StatusOr<std::vector<Way>> onlyWay(absl::StatusOr<LibraryChoice> choice) {
+absl::StatusOr<std::vector<WorkCandidate>> onlyCandidate(absl::StatusOr<LibraryChoice> choice) {
   GR_RETURN_IF_ERROR(choice.status());
-  std::vector<Way> ways;
-  ways.push_back(wayOf(*std::move(choice)));
-  return ways;
+  std::vector<WorkCandidate> candidates;
+  candidates.push_back(candidateOf(*std::move(choice)));
+  return candidates;
 }
 
 /// A transposition that is none where the channels lie last before or behind it.
-void addView(mlir::Operation* op, std::vector<Way>& ways) {
-  Way view = denseWay(op);
+void addView(mlir::Operation* op, std::vector<WorkCandidate>& candidates) {
+  WorkCandidate view = denseCandidate(op);
   view.isView = true;
   if (putsChannelsLast(op)) {
     view.operands[0] = channelsLastDesc(op->getOperand(0));
@@ -66,8 +66,8 @@ void addView(mlir::Operation* op, std::vector<Way>& ways) {
   } else {
     return;
   }
-  ways[0].nanos = copyNanos(ways[0].results[0]);
-  ways.push_back(std::move(view));
+  candidates[0].nanos = copyNanos(candidates[0].results[0]);
+  candidates.push_back(std::move(view));
 }
 
 /// Element-wise, or what is as easily done along the channels.
@@ -80,39 +80,40 @@ bool isEasyMap(mlir::Operation* op) {
   return group ? llvm::all_of(group.getBody().front().without_terminator(), isEasy) : isEasy(*op);
 }
 
-void addMap(mlir::Operation* op, std::vector<Way>& ways) {
+void addMap(mlir::Operation* op, std::vector<WorkCandidate>& candidates) {
   auto operands = codegen::operandLayouts(op, kChannelsLast);
   bool shuffles = shufflesChannels(op);
   if (!operands || (!isEasyMap(op) && !shuffles)) {
     return;
   }
-  Way way;
-  way.layouts.result = kChannelsLast;
+  WorkCandidate candidate;
+  candidate.layouts.result = kChannelsLast;
   for (auto [operand, its] : llvm::zip(op->getOperands(), *operands)) {
     TensorDesc desc{denseDesc(operand).type, its.dims, {}, false};
-    way.operands.push_back(its.layout.isDense() ? desc
-                                                : cuda::channelsLastDesc(desc.type, its.dims));
-    way.layouts.operands.push_back(its.layout);
+    candidate.operands.push_back(
+        its.layout.isDense() ? desc : cuda::channelsLastDesc(desc.type, its.dims));
+    candidate.layouts.operands.push_back(its.layout);
   }
   for (mlir::Value result : op->getResults()) {
-    way.results.push_back(channelsLastDesc(result));
+    candidate.results.push_back(channelsLastDesc(result));
   }
   llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
-  bool isWide = codegen::isElementwiseThroughout(op) ||
-                vectorLanes(op, way.layouts.operands, kChannelsLast) >= vectorLanes(op, dense, {});
+  bool isWide =
+      codegen::isElementwiseThroughout(op) ||
+      vectorLanes(op, candidate.layouts.operands, kChannelsLast) >= vectorLanes(op, dense, {});
   if (isWide || shuffles) {
-    way.nanos = isWide ? 0 : copyNanos(way.results[0]) - kLaunchNanos;  // half as fast
-    ways.push_back(std::move(way));
+    candidate.nanos = isWide ? 0 : copyNanos(candidate.results[0]) - kLaunchNanos;  // half as fast
+    candidates.push_back(std::move(candidate));
   }
 }
 
 /// A pool whose channels lie last: as many elements by as many threads.
-void addPool(mlir::Operation* op, std::vector<Way>& ways) {
-  Way way;
-  way.layouts.result = kChannelsLast;
-  way.operands.push_back(channelsLastDesc(op->getOperand(0)));
-  way.results.push_back(channelsLastDesc(op->getResult(0)));
-  ways.push_back(std::move(way));
+void addPool(mlir::Operation* op, std::vector<WorkCandidate>& candidates) {
+  WorkCandidate candidate;
+  candidate.layouts.result = kChannelsLast;
+  candidate.operands.push_back(channelsLastDesc(op->getOperand(0)));
+  candidate.results.push_back(channelsLastDesc(op->getResult(0)));
+  candidates.push_back(std::move(candidate));
 }
 
 /// What a reduction takes longer where a thread reads elements alone, for lack of rows, or where a
@@ -122,21 +123,21 @@ double walkNanos(mlir::Operation* op) {
   return kAloneNanos * static_cast<double>(walk.elements) + (walk.hasParts ? kLaunchNanos : 0);
 }
 
-void addSeen(mlir::Operation* op, std::vector<Way>& ways) {
-  Way way;
-  way.seen = seenChannelsLast(op);
-  if (!way.seen || !whyNotGenerated(way.seen.op).empty()) {
+void addSeen(mlir::Operation* op, std::vector<WorkCandidate>& candidates) {
+  WorkCandidate candidate;
+  candidate.seen = seenChannelsLast(op);
+  if (!candidate.seen || !whyNotGenerated(candidate.seen.op).empty()) {
     return;
   }
   for (mlir::Value operand : op->getOperands()) {
-    way.operands.push_back(channelsLastDesc(operand));
+    candidate.operands.push_back(channelsLastDesc(operand));
   }
   for (mlir::Value result : op->getResults()) {
-    way.results.push_back(channelsLastDesc(result));
+    candidate.results.push_back(channelsLastDesc(result));
   }
-  ways[0].nanos = walkNanos(op);
-  way.nanos = walkNanos(way.seen.op);
-  ways.push_back(std::move(way));
+  candidates[0].nanos = walkNanos(op);
+  candidate.nanos = walkNanos(candidate.seen.op);
+  candidates.push_back(std::move(candidate));
 }
 
 }  // namespace
@@ -145,62 +146,64 @@ double copyNanos(const TensorDesc& wanted) {
   return kLaunchNanos + 2 * static_cast<double>(wanted.spec().byteSize()) / kBytesPerNano;
 }
 
-Way denseWay(mlir::Operation* op) {
-  Way way;
+WorkCandidate denseCandidate(mlir::Operation* op) {
+  WorkCandidate candidate;
   for (mlir::Value operand : op->getOperands()) {
-    way.operands.push_back(denseDesc(operand));
+    candidate.operands.push_back(denseDesc(operand));
   }
   for (mlir::Value result : op->getResults()) {
-    way.results.push_back(denseDesc(result));
+    candidate.results.push_back(denseDesc(result));
   }
-  return way;
+  return candidate;
 }
 
-absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
-                                             llvm::ArrayRef<mlir::Operation*> epilogue,
-                                             mlir::Value result, const GpuTarget& target) {
-  std::vector<Way> ways;
+absl::StatusOr<std::vector<WorkCandidate>> libraryCandidates(
+    mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> epilogue, mlir::Value result,
+    const GpuTarget& target) {
+  std::vector<WorkCandidate> candidates;
   absl::Status declined = absl::OkStatus();
   auto tryOne = [&](bool channelsLast) {
     absl::StatusOr<LibraryChoice> choice =
         chooseLibrary(op, epilogue, result, {target.precision, channelsLast, target.refused});
     declined.Update(choice.status());  // the first reason: that of the layout which is wanted
     if (choice.ok()) {
-      ways.push_back(wayOf(*std::move(choice)));
+      candidates.push_back(candidateOf(*std::move(choice)));
     }
   };
   if (hasImages(op) && (isOnTensorCores(op, target.precision) || !isConvolution(op))) {
     tryOne(true);
   }
-  if (ways.empty() || !isConvolution(op)) {
+  if (candidates.empty() || !isConvolution(op)) {
     tryOne(false);
   }
-  return ways.empty() ? absl::StatusOr<std::vector<Way>>(declined) : std::move(ways);
+  return candidates.empty() ? absl::StatusOr<std::vector<WorkCandidate>>(declined)
+                            : std::move(candidates);
 }
 
-absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
-                                            llvm::ArrayRef<mlir::Operation*> epilogue,
-                                            mlir::Value result, const GpuTarget& target) {
-  return onlyWay(chooseFloat8Product(op, epilogue, result, target));
+absl::StatusOr<std::vector<WorkCandidate>> float8Candidates(
+    mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> epilogue, mlir::Value result,
+    const GpuTarget& target) {
+  return onlyCandidate(chooseFloat8Product(op, epilogue, result, target));
 }
 
-absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group, const GpuTarget& target) {
-  return onlyWay(chooseAttention(group, target.refused));
+absl::StatusOr<std::vector<WorkCandidate>> attentionCandidates(ir::GroupOp group,
+                                                               const GpuTarget& target) {
+  return onlyCandidate(chooseAttention(group, target.refused));
 }
 
-std::vector<Way> generatedWays(mlir::Operation* op) {
-  std::vector<Way> ways;
-  ways.push_back(denseWay(op));
+std::vector<WorkCandidate> generatedCandidates(mlir::Operation* op) {
+  std::vector<WorkCandidate> candidates;
+  candidates.push_back(denseCandidate(op));
   if (llvm::isa<ir::TransposeOp>(op)) {
-    addView(op, ways);
+    addView(op, candidates);
   } else if (!isPointOperation(op) && codegen::whyNotMap(op).empty()) {
-    addMap(op, ways);
+    addMap(op, candidates);
   } else if (isPoolOfAnyLayout(op)) {
-    addPool(op, ways);
+    addPool(op, candidates);
   } else {
-    addSeen(op, ways);
+    addSeen(op, candidates);
   }
-  return ways;
+  return candidates;
 }
 
 }  // namespace graphrun::devices::cuda

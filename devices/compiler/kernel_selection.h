@@ -1,6 +1,6 @@
-// The choice of a way for each piece of work of a partition, so that few tensors are copied.
-#ifndef GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_
-#define GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_
+// A kernel is selected for each piece of work of a partition, so that few tensors are copied.
+#ifndef GRAPHRUN_DEVICES_COMPILER_KERNEL_SELECTION_H_
+#define GRAPHRUN_DEVICES_COMPILER_KERNEL_SELECTION_H_
 
 #include <vector>
 
@@ -11,8 +11,8 @@
 
 namespace graphrun::devices {
 
-/// CopyRules give a device's costs of tensors that lie in another way than an instruction wants
-/// them.
+/// CopyRules give a device's costs of tensors in another layout than the one that an instruction
+/// wants.
 struct CopyRules {
   llvm::function_ref<bool(const TensorDesc& a, const TensorDesc& b)> same;
   llvm::function_ref<double(const TensorDesc& wanted)> cost;  ///< of the copy
@@ -23,13 +23,14 @@ struct CopyRules {
   }
 };
 
-/// The way of each piece of work, so that the costs of the ways (`costOf(piece, way)`, finite) and
-/// of the copies between them are least (see AssignmentProblem). A piece has `operands` and
-/// `results` (values) and `alternatives`, each of which has a desc for each of them. Inputs of the
+/// Selects a candidate for each piece of work, so that the costs of the candidates
+/// (`costOf(piece, candidate)`, finite) and of the copies between them are least (see
+/// AssignmentProblem). A piece has `operands` and
+/// `results` (values) and `candidates`, each of which has a desc for each of them. Inputs of the
 /// partition come dense; constants are laid out at load.
 template <typename Work, typename Cost>
-std::vector<uint32_t> chooseWays(const std::vector<Work>& work, Cost costOf,
-                                 const CopyRules& copies) {
+std::vector<uint32_t> selectKernels(const std::vector<Work>& work, Cost costOf,
+                                    const CopyRules& copies) {
   struct Producer {
     uint32_t work, result;
   };
@@ -37,10 +38,10 @@ std::vector<uint32_t> chooseWays(const std::vector<Work>& work, Cost costOf,
   llvm::DenseMap<mlir::Value, Producer> producers;
   for (const Work& piece : work) {
     std::vector<double> costs;
-    costs.reserve(piece.alternatives.size());
-    for (const auto& way : piece.alternatives) {
-      double cost = costOf(piece, way);
-      for (auto [operand, wanted] : llvm::zip(piece.operands, way.operands)) {
+    costs.reserve(piece.candidates.size());
+    for (const auto& candidate : piece.candidates) {
+      double cost = costOf(piece, candidate);
+      for (auto [operand, wanted] : llvm::zip(piece.operands, candidate.operands)) {
         bool given = !producers.contains(operand) && !isConstant(operand);
         cost += given ? copies.costOf({wanted.type, wanted.dims, {}, false}, wanted) : 0;
       }
@@ -54,9 +55,9 @@ std::vector<uint32_t> chooseWays(const std::vector<Work>& work, Cost costOf,
       }
       auto [from, result] = found->second;
       std::vector<double> pairs;
-      pairs.reserve(work[from].alternatives.size() * piece.alternatives.size());
-      for (const auto& first : work[from].alternatives) {
-        for (const auto& second : piece.alternatives) {
+      pairs.reserve(work[from].candidates.size() * piece.candidates.size());
+      for (const auto& first : work[from].candidates) {
+        for (const auto& second : piece.candidates) {
           pairs.push_back(copies.costOf(first.results[result], second.operands[i]));
         }
       }
@@ -71,4 +72,4 @@ std::vector<uint32_t> chooseWays(const std::vector<Work>& work, Cost costOf,
 
 }  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_KERNEL_SELECTION_H_
