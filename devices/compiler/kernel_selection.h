@@ -1,11 +1,11 @@
-// A kernel is selected for each piece of work of a partition, so that few tensors are copied.
+// A kernel is selected for each work item of a partition, so that few tensors are copied.
 #ifndef GRAPHRUN_DEVICES_COMPILER_KERNEL_SELECTION_H_
 #define GRAPHRUN_DEVICES_COMPILER_KERNEL_SELECTION_H_
 
 #include <vector>
 
 #include "devices/compiler/assignment.h"
-#include "devices/compiler/library_instruction.h"
+#include "devices/compiler/work_item.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -23,47 +23,46 @@ struct CopyRules {
   }
 };
 
-/// Selects a candidate for each piece of work, so that the costs of the candidates
-/// (`costOf(piece, candidate)`, finite) and of the copies between them are least (see
-/// AssignmentProblem). A piece has `operands` and
-/// `results` (values) and `candidates`, each of which has a desc for each of them. Inputs of the
-/// partition come dense; constants are laid out at load.
-template <typename Work, typename Cost>
-std::vector<uint32_t> selectKernels(const std::vector<Work>& work, Cost costOf,
+/// Selects a candidate for each work item, so that the costs of the candidates
+/// (`costOf(item, candidate)`, finite) and of the copies between them are least (see
+/// AssignmentProblem). `WorkItem` is a WorkItemOf. Inputs of the partition come dense; constants
+/// are laid out at load. Returns the index of each item's candidate.
+template <typename WorkItem, typename Cost>
+std::vector<uint32_t> selectKernels(const std::vector<WorkItem>& items, Cost costOf,
                                     const CopyRules& copies) {
   struct Producer {
-    uint32_t work, result;
+    uint32_t item, result;
   };
   AssignmentProblem problem;
   llvm::DenseMap<mlir::Value, Producer> producers;
-  for (const Work& piece : work) {
+  for (const WorkItem& item : items) {
     std::vector<double> costs;
-    costs.reserve(piece.candidates.size());
-    for (const auto& candidate : piece.candidates) {
-      double cost = costOf(piece, candidate);
-      for (auto [operand, wanted] : llvm::zip(piece.operands, candidate.operands)) {
+    costs.reserve(item.candidates.size());
+    for (const auto& candidate : item.candidates) {
+      double cost = costOf(item, candidate);
+      for (auto [operand, wanted] : llvm::zip(item.operands, candidate.operands)) {
         bool given = !producers.contains(operand) && !isConstant(operand);
         cost += given ? copies.costOf({wanted.type, wanted.dims, {}, false}, wanted) : 0;
       }
       costs.push_back(cost);
     }
     uint32_t node = problem.addNode(std::move(costs));
-    for (auto [i, operand] : llvm::enumerate(piece.operands)) {
+    for (auto [i, operand] : llvm::enumerate(item.operands)) {
       auto found = producers.find(operand);
       if (found == producers.end()) {
         continue;
       }
       auto [from, result] = found->second;
       std::vector<double> pairs;
-      pairs.reserve(work[from].candidates.size() * piece.candidates.size());
-      for (const auto& first : work[from].candidates) {
-        for (const auto& second : piece.candidates) {
+      pairs.reserve(items[from].candidates.size() * item.candidates.size());
+      for (const auto& first : items[from].candidates) {
+        for (const auto& second : item.candidates) {
           pairs.push_back(copies.costOf(first.results[result], second.operands[i]));
         }
       }
       problem.addEdge(from, node, pairs);
     }
-    for (auto [i, result] : llvm::enumerate(piece.results)) {
+    for (auto [i, result] : llvm::enumerate(item.results)) {
       producers[result] = {node, static_cast<uint32_t>(i)};
     }
   }

@@ -75,14 +75,14 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
   InstructionCosts costs(tuning, threadsOf(device));
   const RefusedKernels refused(tuning.refused);
   WorkCandidates candidates(costs, device.memoryBytes != 0, refused);
-  GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, candidates));
+  GR_ASSIGN_OR_RETURN(std::vector<WorkItem> items, collectWorkItems(partition, candidates));
   costs.finish();
   for (size_t attempt = 0;; ++attempt) {
     Executable executable;
     executable.fingerprint = fingerprint;
     CodeModule code(*partition.getContext(), code_, threadsOf(device));
-    std::vector<uint32_t> chosen = selectKernels(work, costs, kNanosPerByte[attempt]);
-    GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition, work, chosen));
+    std::vector<uint32_t> chosen = selectKernels(items, costs, kNanosPerByte[attempt]);
+    GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition, items, chosen));
     GR_RETURN_IF_ERROR(placeBuffers(executable, runtime::kTensorAlignment));
     GR_ASSIGN_OR_RETURN(uint64_t bytes, memoryOf(executable));
     bool fits = device.memoryBytes == 0 || bytes <= device.memoryBytes;

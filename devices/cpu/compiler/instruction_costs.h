@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "devices/cpu/compiler/work.h"
+#include "devices/cpu/compiler/work_item.h"
 #include "devices/cpu/runtime/instruction_timer.h"
 #include "devices/cpu/runtime/timings.h"
 #include "devices/device_compiler.h"

@@ -1,8 +1,7 @@
-#include "devices/cpu/compiler/plan_work.h"
+#include "devices/cpu/compiler/kernel_selection.h"
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
-#include "devices/compiler/group_values.h"
 #include "devices/compiler/kernel_selection.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/compiler/kernel_budget.h"
@@ -22,18 +21,18 @@ absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
 }
 
 /// Walks a partition. One use.
-class WorkPlanner {
+class WorkItemCollector {
  public:
-  WorkPlanner(mlir::func::FuncOp partition, WorkCandidates& candidates)
+  WorkItemCollector(mlir::func::FuncOp partition, WorkCandidates& candidates)
       : candidates_(candidates), budget_(partition) {}
 
-  absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+  absl::StatusOr<std::vector<WorkItem>> collect(mlir::func::FuncOp partition) {
     for (mlir::Operation& op : partition.front()) {
       if (absl::Status status = addOperation(&op); !status.ok()) {
         return annotateWith(&op, status);
       }
     }
-    return std::move(work_);
+    return std::move(items_);
   }
 
  private:
@@ -78,10 +77,10 @@ class WorkPlanner {
 
   /// One loop nest, or several where only the dense one is left and it would go from line to line.
   absl::Status addWholeMap(ir::GroupOp map) {
-    Work work = workOf(Work::Kind::kMap, map);
-    work.candidates = candidates_.ofMap(map);
-    if (work.candidates.size() > 1 || !transposesLines(map)) {
-      work_.push_back(std::move(work));
+    WorkItem item = itemOf(WorkKind::kMap, map);
+    item.candidates = candidates_.ofMap(map);
+    if (item.candidates.size() > 1 || !transposesLines(map)) {
+      items_.push_back(std::move(item));
       return absl::OkStatus();
     }
     for (llvm::SmallVector<mlir::Operation*>& part : mapParts(map)) {
@@ -152,50 +151,42 @@ class WorkPlanner {
   /// `whole`: a group, of which two good kernels are better than one that the library has only for
   /// completeness.
   absl::Status addLibrary(LibraryInstruction library, mlir::Operation* op, bool whole) {
-    Work work{Work::Kind::kLibrary, op, {}, library.results, {}, {}};
-    GR_ASSIGN_OR_RETURN(work.candidates, candidates_.ofLibrary(library, op));
-    if (whole && llvm::all_of(work.candidates, isReference)) {
+    WorkItem item;
+    item.kind = WorkKind::kLibrary;
+    item.setLibrary(op, library, values_);
+    GR_ASSIGN_OR_RETURN(item.candidates, candidates_.ofLibrary(library, op));
+    if (whole && llvm::all_of(item.candidates, isReference)) {
       return absl::UnimplementedError("only a reference implementation takes the group");
     }
-    for (mlir::Value operand : library.operands) {
-      work.operands.push_back(values_.resolved(operand));
-    }
-    for (mlir::Value operand : library.postOperands) {
-      if (operand) {
-        work.operands.push_back(values_.resolved(operand));
-      }
-    }
-    work.library = std::move(library);
-    work_.push_back(std::move(work));
+    item.library = std::move(library);
+    items_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
   absl::Status addMap(mlir::Operation* op) {
-    Work work = workOf(Work::Kind::kMap, op);
-    work.candidates = candidates_.ofMap(op);
-    work_.push_back(std::move(work));
+    WorkItem item = itemOf(WorkKind::kMap, op);
+    item.candidates = candidates_.ofMap(op);
+    items_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
   absl::Status addOther(mlir::Operation* op) {
-    Work work = workOf(Work::Kind::kOther, op);
-    work.candidates = WorkCandidates::ofOther(work);
-    work_.push_back(std::move(work));
+    WorkItem item = itemOf(WorkKind::kOther, op);
+    item.candidates = WorkCandidates::ofOther(item);
+    items_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
-  Work workOf(Work::Kind kind, mlir::Operation* op) {
-    Work work{kind, op, {}, {}, {}, {}};
-    for (mlir::Value operand : op->getOperands()) {
-      work.operands.push_back(values_.resolved(operand));
-    }
-    work.results.assign(op->result_begin(), op->result_end());
-    return work;
+  WorkItem itemOf(WorkKind kind, mlir::Operation* op) {
+    WorkItem item;
+    item.kind = kind;
+    item.setOperation(op, values_);
+    return item;
   }
 
   WorkCandidates& candidates_;
   KernelBudget budget_;
-  std::vector<Work> work_;
+  std::vector<WorkItem> items_;
   GroupValues values_;
 };
 
@@ -205,9 +196,9 @@ double bytesOf(const TensorDesc& desc) {
 
 /// Returns the bytes that only this candidate needs: weights as it lays them out, results, scratch
 /// memory.
-double bytesOf(const Work& work, const WorkCandidate& candidate) {
+double bytesOf(const WorkItem& item, const WorkCandidate& candidate) {
   auto bytes = static_cast<double>(candidate.choice.scratchBytes);
-  for (auto [operand, desc] : llvm::zip(work.operands, candidate.operands)) {
+  for (auto [operand, desc] : llvm::zip(item.operands, candidate.operands)) {
     bytes += isConstant(operand) ? bytesOf(desc) : 0;
   }
   for (const TensorDesc& result : candidate.results) {
@@ -218,20 +209,20 @@ double bytesOf(const Work& work, const WorkCandidate& candidate) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
-                                           WorkCandidates& candidates) {
-  return WorkPlanner(partition, candidates).plan(partition);
+absl::StatusOr<std::vector<WorkItem>> collectWorkItems(mlir::func::FuncOp partition,
+                                                       WorkCandidates& candidates) {
+  return WorkItemCollector(partition, candidates).collect(partition);
 }
 
-std::vector<uint32_t> selectKernels(const std::vector<Work>& work, const InstructionCosts& costs,
-                                    double nanosPerByte) {
-  auto costOf = [&](const Work& piece, const WorkCandidate& candidate) {
-    return candidate.nanos + nanosPerByte * bytesOf(piece, candidate);
+std::vector<uint32_t> selectKernels(const std::vector<WorkItem>& items,
+                                    const InstructionCosts& costs, double nanosPerByte) {
+  auto costOf = [&](const WorkItem& item, const WorkCandidate& candidate) {
+    return candidate.nanos + nanosPerByte * bytesOf(item, candidate);
   };
   auto copyCost = [&](const TensorDesc& wanted) {
     return costs.reorderNanos(wanted) + nanosPerByte * bytesOf(wanted);
   };
-  return devices::selectKernels(work, costOf, {sameLayout, copyCost});
+  return devices::selectKernels(items, costOf, {sameLayout, copyCost});
 }
 
 }  // namespace graphrun::devices::cpu

@@ -41,25 +41,25 @@ Lowering::Lowering(Executable& executable, CodeModule& code, const WeightIndex& 
       values_(executable, weightIndex, oneDnnLayouts()),
       writer_(values_) {}
 
-absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<WorkItem> items,
                              llvm::ArrayRef<uint32_t> chosen) {
   GR_RETURN_IF_ERROR(writer_.addInputs(partition));
   // The last first: what it concatenates may be concatenations.
-  for (size_t i = work.size(); i-- > 0;) {
-    GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].candidates[chosen[i]]));
+  for (size_t i = items.size(); i-- > 0;) {
+    GR_RETURN_IF_ERROR(reserveParts(items[i], items[i].candidates[chosen[i]]));
   }
-  for (auto [piece, index] : llvm::zip(work, chosen)) {
+  for (auto [item, index] : llvm::zip(items, chosen)) {
     GR_RETURN_IF_ERROR(
-        runtime::annotate(lowerWork(piece, piece.candidates[index]), labelOf(piece.op)));
+        runtime::annotate(lowerItem(item, item.candidates[index]), labelOf(item.op)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Lowering::reserveParts(const Work& work, const WorkCandidate& candidate) {
-  if (candidate.parts.empty() || llvm::isa<ir::SplitOp>(work.op)) {
+absl::Status Lowering::reserveParts(const WorkItem& item, const WorkCandidate& candidate) {
+  if (candidate.parts.empty() || llvm::isa<ir::SplitOp>(item.op)) {
     return absl::OkStatus();
   }
-  mlir::Value result = work.results[0];
+  mlir::Value result = item.results[0];
   std::optional<Argument> whole = values_.reserved(result);
   if (!whole || !sameLayout(whole->desc, candidate.results[0])) {
     GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(candidate.results[0]));
@@ -67,13 +67,13 @@ absl::Status Lowering::reserveParts(const Work& work, const WorkCandidate& candi
     values_.reserve(result, *whole);
   }
   for (auto [operand, desc, offset] :
-       llvm::zip(work.operands, candidate.operands, candidate.parts)) {
+       llvm::zip(item.operands, candidate.operands, candidate.parts)) {
     Buffer part;
     part.within = whole->buffer;
     part.offset = offset;
     GR_ASSIGN_OR_RETURN(part.bytes, layoutBytes(desc));
     Argument place{values_.newBuffer(std::move(part)), desc};
-    parts_[work.op].push_back(place);
+    parts_[item.op].push_back(place);
     if (!values_.reserved(operand)) {
       values_.reserve(operand, place);
     }
@@ -81,21 +81,21 @@ absl::Status Lowering::reserveParts(const Work& work, const WorkCandidate& candi
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerConcat(const Work& work, const WorkCandidate& candidate) {
-  for (auto [operand, part] : llvm::zip(work.operands, parts_[work.op])) {
+absl::Status Lowering::lowerConcat(const WorkItem& item, const WorkCandidate& candidate) {
+  for (auto [operand, part] : llvm::zip(item.operands, parts_[item.op])) {
     GR_RETURN_IF_ERROR(values_.place(operand, part));
   }
-  return values_.write(work.results[0], candidate.results[0]).status();
+  return values_.write(item.results[0], candidate.results[0]).status();
 }
 
-absl::Status Lowering::lowerSplit(const Work& work, const WorkCandidate& candidate) {
-  GR_ASSIGN_OR_RETURN(Argument whole, values_.read(work.operands[0], candidate.operands[0]));
+absl::Status Lowering::lowerSplit(const WorkItem& item, const WorkCandidate& candidate) {
+  GR_ASSIGN_OR_RETURN(Argument whole, values_.read(item.operands[0], candidate.operands[0]));
   if (executable_.buffers[whole.buffer].kind != BufferKind::kArena) {
     // A view of an input: only the arena has parts.
     GR_ASSIGN_OR_RETURN(whole.buffer, values_.newArenaBuffer(whole.desc));
-    GR_RETURN_IF_ERROR(values_.place(work.operands[0], whole));
+    GR_RETURN_IF_ERROR(values_.place(item.operands[0], whole));
   }
-  for (auto [result, desc, offset] : llvm::zip(work.results, candidate.results, candidate.parts)) {
+  for (auto [result, desc, offset] : llvm::zip(item.results, candidate.results, candidate.parts)) {
     Buffer part;
     part.within = whole.buffer;
     part.offset = offset;
@@ -105,28 +105,28 @@ absl::Status Lowering::lowerSplit(const Work& work, const WorkCandidate& candida
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerWork(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerItem(const WorkItem& item, const WorkCandidate& candidate) {
   if (!candidate.parts.empty()) {
-    return llvm::isa<ir::SplitOp>(work.op) ? lowerSplit(work, candidate)
-                                           : lowerConcat(work, candidate);
+    return llvm::isa<ir::SplitOp>(item.op) ? lowerSplit(item, candidate)
+                                           : lowerConcat(item, candidate);
   }
-  switch (work.kind) {
-    case Work::Kind::kLibrary:
-      return lowerLibrary(work, candidate);
-    case Work::Kind::kMap:
-      return lowerMap(work, candidate);
-    case Work::Kind::kOther:
+  switch (item.kind) {
+    case WorkKind::kLibrary:
+      return lowerLibrary(item, candidate);
+    case WorkKind::kMap:
+      return lowerMap(item, candidate);
+    case WorkKind::kOther:
       break;
   }
-  return writer_.addPlain(work.op, work.operands);
+  return writer_.addPlain(item.op, item.operands);
 }
 
-absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerLibrary(const WorkItem& item, const WorkCandidate& candidate) {
   const LayoutChoice& choice = candidate.choice;
   Instruction instruction = candidate.instruction;
   instruction.kernel = std::string(candidate.kernel->name);
-  instruction.label = work.library.instruction.label;
-  auto operand = work.operands.begin();
+  instruction.label = item.library.instruction.label;
+  auto operand = item.operands.begin();
   for (size_t i = 0; i < instruction.inputs.size(); ++i, ++operand) {
     bool hasSource = i < choice.sources.size() && !choice.sources[i].dims.empty();
     GR_ASSIGN_OR_RETURN(
@@ -142,7 +142,7 @@ absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candi
                           values_.read(*operand++, choice.postOps[i]));
     }
   }
-  for (auto [i, result] : llvm::enumerate(work.results)) {
+  for (auto [i, result] : llvm::enumerate(item.results)) {
     if (inPlace) {
       values_.define(result, inPlace->buffer, choice.outputs[i]);
       instruction.outputs[i] = *inPlace;
@@ -155,22 +155,22 @@ absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candi
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerMap(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerMap(const WorkItem& item, const WorkCandidate& candidate) {
   Instruction instruction;
   instruction.kernel = "generated";
-  instruction.operation = work.op->getName().getStringRef().str();
-  instruction.label = labelOf(work.op);
-  instruction.threads = devices::threadsOf(work.op);
-  for (auto [operand, desc] : llvm::zip(work.operands, candidate.map.operands)) {
+  instruction.operation = item.op->getName().getStringRef().str();
+  instruction.label = labelOf(item.op);
+  instruction.threads = devices::threadsOf(item.op);
+  for (auto [operand, desc] : llvm::zip(item.operands, candidate.map.operands)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.read(operand, desc));
     instruction.inputs.push_back(argument);
   }
-  for (auto [result, desc] : llvm::zip(work.results, candidate.map.results)) {
+  for (auto [result, desc] : llvm::zip(item.results, candidate.map.results)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.write(result, desc));
     instruction.outputs.push_back(argument);
   }
   GeneratedKernel kernel =
-      code_.add(work.op, candidate.map.operandKernels, candidate.map.resultKernel);
+      code_.add(item.op, candidate.map.operandKernels, candidate.map.resultKernel);
   instruction.symbol = kernel.symbol;
   instruction.extent = kernel.extent;
   instruction.grain = kernel.grain;

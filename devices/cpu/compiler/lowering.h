@@ -7,7 +7,7 @@
 #include "devices/compiler/instruction_writer.h"
 #include "devices/compiler/value_table.h"
 #include "devices/cpu/compiler/code_module.h"
-#include "devices/cpu/compiler/plan_work.h"
+#include "devices/cpu/compiler/kernel_selection.h"
 #include "devices/executable/executable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -18,18 +18,18 @@ class Lowering {
  public:
   Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex);
 
-  /// `work` of `partition` (planWork), each piece by the candidate that was chosen.
-  absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+  /// `items` of `partition` (collectWorkItems), each by the candidate that was chosen.
+  absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<WorkItem> items,
                      llvm::ArrayRef<uint32_t> chosen);
 
  private:
   /// Gives the operands of a concatenation in place their parts of its result.
-  absl::Status reserveParts(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerWork(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerLibrary(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerConcat(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerSplit(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerMap(const Work& work, const WorkCandidate& candidate);
+  absl::Status reserveParts(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerItem(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerLibrary(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerConcat(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerSplit(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerMap(const WorkItem& item, const WorkCandidate& candidate);
 
   Executable& executable_;
   CodeModule& code_;

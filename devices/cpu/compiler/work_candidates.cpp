@@ -391,12 +391,12 @@ std::vector<WorkCandidate> WorkCandidates::ofMap(mlir::Operation* op) const {
   return found;
 }
 
-std::vector<WorkCandidate> WorkCandidates::ofOther(const Work& work) {
+std::vector<WorkCandidate> WorkCandidates::ofOther(const WorkItem& item) {
   WorkCandidate dense;
-  for (mlir::Value operand : work.operands) {
+  for (mlir::Value operand : item.operands) {
     dense.operands.push_back(denseDesc(operand));
   }
-  for (mlir::Value result : work.results) {
+  for (mlir::Value result : item.results) {
     dense.results.push_back(denseDesc(result));
   }
   return {dense};

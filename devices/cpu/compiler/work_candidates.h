@@ -1,4 +1,4 @@
-// The kernels, algorithms and layouts that could compute a piece of work.
+// The kernels, algorithms and layouts that could compute a work item.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_CANDIDATES_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_CANDIDATES_H_
 
@@ -25,8 +25,8 @@ class WorkCandidates {
   /// Returns the candidates for a group or operation that a generated kernel computes.
   std::vector<WorkCandidate> ofMap(mlir::Operation* op) const;
 
-  /// Returns the candidates for work that reads and leaves its tensors dense.
-  static std::vector<WorkCandidate> ofOther(const Work& work);
+  /// Returns the candidates for an item that reads and leaves its tensors dense.
+  static std::vector<WorkCandidate> ofOther(const WorkItem& item);
 
  private:
   struct Request;

@@ -1,47 +1,37 @@
-// A partition comes down to pieces of work, each with kernels that could compute it, before
-// instructions are written.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
+// The work items of a CPU's compiler, each with kernels that could compute it.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_ITEM_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_ITEM_H_
 
 #include <vector>
 
-#include "devices/compiler/library_instruction.h"
+#include "devices/compiler/work_item.h"
 #include "devices/cpu/base/kernel.h"
 #include "devices/cpu/compiler/channel_blocks.h"
 
 namespace graphrun::devices::cpu {
 
-/// A WorkCandidate is a kernel that could compute a piece of work, with the layouts it wants.
-struct WorkCandidate {
-  std::vector<TensorDesc> operands;     ///< as it reads them, one an operand of the work
-  std::vector<TensorDesc> results;      ///< as it leaves them
-  double nanos = 0;                     ///< estimated or measured
-  Instruction instruction;              ///< Kind::kLibrary: with the layouts that were asked for
-  const KernelEntry* kernel = nullptr;  ///< Kind::kLibrary
-  LayoutChoice choice;                  ///< Kind::kLibrary
-  MapLayouts map;                       ///< Kind::kMap
+enum class WorkKind : uint8_t {
+  kLibrary,  ///< a kernel of the kernel list
+  kMap,      ///< a generated loop nest
+  kOther     ///< a view, an edge, the return: dense in, dense out
+};
+
+/// A WorkCandidate is a kernel that could compute a work item, with the layouts it wants.
+struct WorkCandidate : CandidateLayouts {
+  Instruction instruction;              ///< kLibrary: with the layouts that were asked for
+  const KernelEntry* kernel = nullptr;  ///< kLibrary
+  LayoutChoice choice;                  ///< kLibrary
+  MapLayouts map;                       ///< kMap
   /// A concatenation in place: where each operand lies in the result, in bytes; a split in place:
   /// where each result lies in the operand. Empty: a copy.
   std::vector<uint64_t> parts;
 };
 
-/// A piece of work: becomes one instruction, or none (a view).
-struct Work {
-  enum class Kind : uint8_t {
-    kLibrary,  ///< a kernel of the kernel list
-    kMap,      ///< a generated loop nest
-    kOther     ///< a view, an edge, the return: dense in, dense out
-  };
-  Kind kind = Kind::kOther;
-  mlir::Operation* op = nullptr;
-  /// Values that it reads: produced by other work, or constants, inputs of the partition. A library
-  /// instruction's operands come first, then those of its post-ops.
-  llvm::SmallVector<mlir::Value> operands;
-  llvm::SmallVector<mlir::Value> results;
-  LibraryInstruction library;             ///< Kind::kLibrary
-  std::vector<WorkCandidate> candidates;  ///< at least one
+/// A work item of the CPU becomes one instruction, or none.
+struct WorkItem : WorkItemOf<WorkKind, WorkCandidate> {
+  LibraryInstruction library;  ///< kLibrary
 };
 
 }  // namespace graphrun::devices::cpu
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_WORK_ITEM_H_

@@ -4,8 +4,8 @@
 #include "devices/cuda/compiler/algorithm_tuning.h"
 #include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/emit/ptx.h"
+#include "devices/cuda/compiler/kernel_selection.h"
 #include "devices/cuda/compiler/lowering.h"
-#include "devices/cuda/compiler/plan_work.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/driver/libraries.h"
 #include "devices/cuda/kernels/layouts.h"
@@ -45,10 +45,11 @@ class CudaCompiler final : public DeviceCompiler {
     executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
     const RefusedKernels refused(tuning.refused);
-    GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, {tuning.precision, capability,
-                                                                     tuning.numerics, &refused}));
+    GR_ASSIGN_OR_RETURN(
+        std::vector<WorkItem> items,
+        collectWorkItems(partition, {tuning.precision, capability, tuning.numerics, &refused}));
     GR_RETURN_IF_ERROR(
-        Lowering(executable, code, weightIndex).lower(partition, work, selectKernels(work)));
+        Lowering(executable, code, weightIndex).lower(partition, items, selectKernels(items)));
     GR_RETURN_IF_ERROR(placeBuffers(executable, kBufferAlignment));
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);

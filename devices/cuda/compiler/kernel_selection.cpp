@@ -1,8 +1,7 @@
-#include "devices/cuda/compiler/plan_work.h"
+#include "devices/cuda/compiler/kernel_selection.h"
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
-#include "devices/compiler/group_values.h"
 #include "devices/compiler/kernel_selection.h"
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/recurrent_instructions.h"
@@ -21,11 +20,11 @@ namespace {
 constexpr size_t kMask = 3;
 
 /// Walks a partition. One use.
-class WorkPlanner {
+class WorkItemCollector {
  public:
-  explicit WorkPlanner(const GpuTarget& target) : target_(target) {}
+  explicit WorkItemCollector(const GpuTarget& target) : target_(target) {}
 
-  absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+  absl::StatusOr<std::vector<WorkItem>> collect(mlir::func::FuncOp partition) {
     joinCasts(partition);
     for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
       if (absl::Status status = addOperation(&op); !status.ok()) {
@@ -35,7 +34,7 @@ class WorkPlanner {
     }
     dropUnreadFloats();
     keepWhatIsOverwritten();
-    return std::move(work_);
+    return std::move(items_);
   }
 
  private:
@@ -78,7 +77,7 @@ class WorkPlanner {
     if (needsNoKernel(op)) {
       std::vector<WorkCandidate> candidates;
       candidates.push_back(denseCandidate(op));
-      add(Work::Kind::kPlain, op, std::move(candidates));
+      add(WorkKind::kPlain, op, std::move(candidates));
       return absl::OkStatus();
     }
     if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
@@ -99,7 +98,7 @@ class WorkPlanner {
     }
     std::string why = whyNotGenerated(op);
     if (why.empty()) {
-      add(Work::Kind::kGenerated, op, generatedCandidates(op));
+      add(WorkKind::kGenerated, op, generatedCandidates(op));
       return absl::OkStatus();
     }
     return isExpanded(op) ? addEach(expand(op)) : absl::UnimplementedError(why);
@@ -119,8 +118,8 @@ class WorkPlanner {
     GR_RETURN_IF_ERROR(addEach(product));
     mlir::Value inputs = product.back()->getResult(0);
     candidates[0].operands.push_back(denseDesc(inputs));
-    add(Work::Kind::kRecurrent, op, std::move(candidates));
-    work_.back().operands.push_back(inputs);
+    add(WorkKind::kRecurrent, op, std::move(candidates));
+    items_.back().operands.push_back(inputs);
     return absl::OkStatus();
   }
 
@@ -128,7 +127,7 @@ class WorkPlanner {
     bool isOneKernel =
         group.getKind() == ir::GroupKind::kMap || group.getKind() == ir::GroupKind::kRow;
     if (isOneKernel && whyNotGenerated(group).empty()) {
-      add(Work::Kind::kGenerated, group, generatedCandidates(group));
+      add(WorkKind::kGenerated, group, generatedCandidates(group));
       return absl::OkStatus();
     }
     if (group.getKind() == ir::GroupKind::kAttention && group.getNumResults() == 1) {
@@ -182,13 +181,12 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  void add(Work::Kind kind, mlir::Operation* op, std::vector<WorkCandidate> candidates) {
-    Work work{kind, op, {}, {}, std::move(candidates)};
-    for (mlir::Value operand : op->getOperands()) {
-      work.operands.push_back(values_.resolved(operand));
-    }
-    work.results.assign(op->result_begin(), op->result_end());
-    work_.push_back(std::move(work));
+  void add(WorkKind kind, mlir::Operation* op, std::vector<WorkCandidate> candidates) {
+    WorkItem item;
+    item.kind = kind;
+    item.setOperation(op, values_);
+    item.candidates = std::move(candidates);
+    items_.push_back(std::move(item));
   }
 
   /// An attention's mask becomes one of numbers first, once for all that read it.
@@ -207,58 +205,53 @@ class WorkPlanner {
   }
 
   absl::Status addLibrary(mlir::Operation* op, std::vector<WorkCandidate> candidates) {
-    Work work{Work::Kind::kLibrary, op, {}, {}, std::move(candidates)};
-    const LibraryInstruction& library = work.candidates[0].library.library;
-    for (const auto* list : {&library.operands, &library.postOperands}) {
-      for (mlir::Value operand : *list) {
-        if (operand) {
-          work.operands.push_back(values_.resolved(operand));
-        }
-      }
-    }
+    WorkItem item;
+    item.kind = WorkKind::kLibrary;
+    item.candidates = std::move(candidates);
+    const LibraryInstruction& library = item.candidates[0].library.library;
+    item.setLibrary(op, library, values_);
     for (auto [post, value] : llvm::zip(library.instruction.postOps, library.postOperands)) {
       if (post.kind == PostOpKind::kSum) {
         overwritten_.insert(values_.resolved(value));
       }
     }
     if (library.isInPlace) {
-      overwritten_.insert(work.operands[0]);
+      overwritten_.insert(item.operands[0]);
     }
-    work.results = library.results;
-    work_.push_back(std::move(work));
+    items_.push_back(std::move(item));
     return absl::OkStatus();
   }
 
   /// What makes floats of 8 bits wide ones, where all products read those that are not wide.
   void dropUnreadFloats() {
     llvm::DenseSet<mlir::Value> read;
-    auto isUnread = [&](const Work& work) {
-      return work.results.size() == 1 && !read.contains(work.results[0]) &&
-             passes::dequantizedFloatsOf(work.results[0]);
+    auto isUnread = [&](const WorkItem& item) {
+      return item.results.size() == 1 && !read.contains(item.results[0]) &&
+             passes::dequantizedFloatsOf(item.results[0]);
     };
-    for (Work& work : llvm::reverse(work_)) {
-      if (!isUnread(work)) {
-        read.insert(work.operands.begin(), work.operands.end());
+    for (WorkItem& item : llvm::reverse(items_)) {
+      if (!isUnread(item)) {
+        read.insert(item.operands.begin(), item.operands.end());
       }
     }
-    std::erase_if(work_, isUnread);
+    std::erase_if(items_, isUnread);
   }
 
   /// What is overwritten lies alone: no transposition is a view of it.
   void keepWhatIsOverwritten() {
-    for (Work& work : work_) {
+    for (WorkItem& item : items_) {
       bool isOverwritten =
-          llvm::any_of(work.operands, [&](auto v) { return overwritten_.contains(v); }) ||
-          llvm::any_of(work.results, [&](auto v) { return overwritten_.contains(v); });
+          llvm::any_of(item.operands, [&](auto v) { return overwritten_.contains(v); }) ||
+          llvm::any_of(item.results, [&](auto v) { return overwritten_.contains(v); });
       if (isOverwritten) {
-        std::erase_if(work.candidates,
+        std::erase_if(item.candidates,
                       [](const WorkCandidate& candidate) { return candidate.isView; });
       }
     }
   }
 
   GpuTarget target_;
-  std::vector<Work> work_;
+  std::vector<WorkItem> items_;
   GroupValues values_;
   llvm::DenseSet<mlir::Value> overwritten_;
   llvm::DenseMap<mlir::Value, mlir::Value> masks_;  // of attentions, as numbers
@@ -266,14 +259,15 @@ class WorkPlanner {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const GpuTarget& target) {
-  return WorkPlanner(target).plan(partition);
+absl::StatusOr<std::vector<WorkItem>> collectWorkItems(mlir::func::FuncOp partition,
+                                                       const GpuTarget& target) {
+  return WorkItemCollector(target).collect(partition);
 }
 
-std::vector<uint32_t> selectKernels(const std::vector<Work>& work) {
-  auto nanosOf = [](const Work&, const WorkCandidate& candidate) { return candidate.nanos; };
+std::vector<uint32_t> selectKernels(const std::vector<WorkItem>& items) {
+  auto nanosOf = [](const WorkItem&, const WorkCandidate& candidate) { return candidate.nanos; };
   auto same = [](const TensorDesc& a, const TensorDesc& b) { return a == b; };
-  return devices::selectKernels(work, nanosOf, {same, copyNanos});
+  return devices::selectKernels(items, nanosOf, {same, copyNanos});
 }
 
 }  // namespace graphrun::devices::cuda

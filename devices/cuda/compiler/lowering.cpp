@@ -47,48 +47,48 @@ Lowering::Lowering(Executable& executable, KernelCode& code, const WeightIndex& 
       values_(executable, weightIndex, layouts_),
       writer_(values_) {}
 
-absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<WorkItem> items,
                              llvm::ArrayRef<uint32_t> chosen) {
   GR_RETURN_IF_ERROR(writer_.addInputs(partition));
-  for (auto [piece, index] : llvm::zip(work, chosen)) {
+  for (auto [item, index] : llvm::zip(items, chosen)) {
     GR_RETURN_IF_ERROR(
-        runtime::annotate(lowerWork(piece, piece.candidates[index]), labelOf(piece.op)));
+        runtime::annotate(lowerItem(item, item.candidates[index]), labelOf(item.op)));
   }
   return absl::OkStatus();
 }
 
-absl::Status Lowering::lowerWork(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerItem(const WorkItem& item, const WorkCandidate& candidate) {
   if (candidate.isView) {
-    GR_ASSIGN_OR_RETURN(Argument operand, values_.read(work.operands[0], candidate.operands[0]));
-    values_.define(work.results[0], operand.buffer, candidate.results[0]);
+    GR_ASSIGN_OR_RETURN(Argument operand, values_.read(item.operands[0], candidate.operands[0]));
+    values_.define(item.results[0], operand.buffer, candidate.results[0]);
     return absl::OkStatus();
   }
-  switch (work.kind) {
-    case Work::Kind::kLibrary:
-      return lowerLibrary(work, candidate);
-    case Work::Kind::kGenerated:
-      return lowerGenerated(work, candidate);
-    case Work::Kind::kRecurrent:
-      return lowerRecurrent(work, candidate);
-    case Work::Kind::kPlain:
+  switch (item.kind) {
+    case WorkKind::kLibrary:
+      return lowerLibrary(item, candidate);
+    case WorkKind::kGenerated:
+      return lowerGenerated(item, candidate);
+    case WorkKind::kRecurrent:
+      return lowerRecurrent(item, candidate);
+    case WorkKind::kPlain:
       break;
   }
-  return writer_.addPlain(work.op, work.operands);
+  return writer_.addPlain(item.op, item.operands);
 }
 
-absl::Status Lowering::lowerGenerated(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerGenerated(const WorkItem& item, const WorkCandidate& candidate) {
   llvm::SmallVector<Argument> results, tables;
-  for (auto [result, desc] : llvm::zip(work.results, candidate.results)) {
+  for (auto [result, desc] : llvm::zip(item.results, candidate.results)) {
     GR_ASSIGN_OR_RETURN(results.emplace_back(), values_.write(result, desc));
   }
   const KernelPlan& plan =
-      code_.add(candidate.seen ? candidate.seen.op : work.op, candidate.layouts);
+      code_.add(candidate.seen ? candidate.seen.op : item.op, candidate.layouts);
   for (const std::vector<uint8_t>& table : plan.tables) {
     tables.push_back(constantBytes(table));
   }
   Instruction common;
-  common.operation = work.op->getName().getStringRef().str();
-  common.label = labelOf(work.op);
+  common.operation = item.op->getName().getStringRef().str();
+  common.label = labelOf(item.op);
   GR_RETURN_IF_ERROR(writer_.addScratch(common, plan.scratchBytes));
   for (const KernelLaunch& launch : plan.launches) {
     Instruction instruction = common;
@@ -98,7 +98,7 @@ absl::Status Lowering::lowerGenerated(const Work& work, const WorkCandidate& can
       switch (argument.kind) {
         case KernelArgument::Kind::kOperand: {
           GR_ASSIGN_OR_RETURN(instruction.inputs.emplace_back(),
-                              values_.read(work.operands[index], candidate.operands[index]));
+                              values_.read(item.operands[index], candidate.operands[index]));
           break;
         }
         case KernelArgument::Kind::kTable:
@@ -133,19 +133,19 @@ Argument Lowering::constantBytes(const std::vector<uint8_t>& bytes) {
   return {values_.newBuffer(std::move(buffer)), desc};
 }
 
-absl::Status Lowering::lowerRecurrent(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerRecurrent(const WorkItem& item, const WorkCandidate& candidate) {
   auto read = [&](mlir::Value value, const TensorDesc& desc) {
-    auto operands = work.op->getOperands();
+    auto operands = item.op->getOperands();
     auto at = static_cast<size_t>(std::distance(operands.begin(), llvm::find(operands, value)));
-    return values_.read(work.operands[at], desc);
+    return values_.read(item.operands[at], desc);
   };
   return RecurrentInstructions(values_, writer_, code_, read)
-      .add(llvm::cast<ir::RecurrentOp>(work.op), work.operands.back(), candidate.library);
+      .add(llvm::cast<ir::RecurrentOp>(item.op), item.operands.back(), candidate.library);
 }
 
-absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candidate) {
+absl::Status Lowering::lowerLibrary(const WorkItem& item, const WorkCandidate& candidate) {
   Instruction instruction = candidate.library.library.instruction;
-  auto operand = work.operands.begin();
+  auto operand = item.operands.begin();
   for (Argument& input : instruction.inputs) {
     GR_ASSIGN_OR_RETURN(input, values_.read(*operand++, input.desc));
   }
@@ -160,7 +160,7 @@ absl::Status Lowering::lowerLibrary(const Work& work, const WorkCandidate& candi
       GR_ASSIGN_OR_RETURN(post.operand, values_.read(*operand++, post.operand->desc));
     }
   }
-  for (auto [output, result] : llvm::zip(instruction.outputs, work.results)) {
+  for (auto [output, result] : llvm::zip(instruction.outputs, item.results)) {
     if (inPlace) {
       values_.define(result, inPlace->buffer, output.desc);
       output = *inPlace;

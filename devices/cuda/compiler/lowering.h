@@ -1,10 +1,10 @@
-// Lowering of one partition: its pieces of work become instructions. Internal to the GPU's
+// Lowering of one partition: its work items become instructions. Internal to the GPU's
 // compiler.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LOWERING_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LOWERING_H_
 
 #include "devices/compiler/instruction_writer.h"
-#include "devices/cuda/compiler/work.h"
+#include "devices/cuda/compiler/work_item.h"
 
 namespace graphrun::devices::cuda {
 
@@ -33,15 +33,15 @@ class Lowering {
   /// All that is given outlives this.
   Lowering(Executable& executable, KernelCode& code, const WeightIndex& weightIndex);
 
-  /// `chosen`: the candidate of each piece of the partition's `work`.
-  absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+  /// `chosen`: the candidate of each of the partition's `items`.
+  absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<WorkItem> items,
                      llvm::ArrayRef<uint32_t> chosen);
 
  private:
-  absl::Status lowerWork(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerLibrary(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerGenerated(const Work& work, const WorkCandidate& candidate);
-  absl::Status lowerRecurrent(const Work& work, const WorkCandidate& candidate);
+  absl::Status lowerItem(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerLibrary(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerGenerated(const WorkItem& item, const WorkCandidate& candidate);
+  absl::Status lowerRecurrent(const WorkItem& item, const WorkCandidate& candidate);
   /// A stored buffer with these bytes.
   Argument constantBytes(const std::vector<uint8_t>& bytes);
 

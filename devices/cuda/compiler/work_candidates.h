@@ -1,8 +1,8 @@
-// The kernels that could compute a piece of work, and the layouts of its tensors with each.
+// The kernels that could compute a work item, and the layouts of its tensors with each.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_WORK_CANDIDATES_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_WORK_CANDIDATES_H_
 
-#include "devices/cuda/compiler/work.h"
+#include "devices/cuda/compiler/work_item.h"
 
 namespace graphrun::devices::cuda {
 
