@@ -46,7 +46,7 @@ mlir::OpFoldResult RangeOp::fold(FoldAdaptor) {
   }
   llvm::SmallVector<int64_t> values;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    // The way from the first element may be beyond what an int64_t holds.
+    // The distance from the first element may be beyond what an int64_t holds.
     values.push_back(
         static_cast<int64_t>(static_cast<uint64_t>((*start)[0]) +
                              static_cast<uint64_t>(i) * static_cast<uint64_t>((*delta)[0])));

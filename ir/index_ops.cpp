@@ -69,17 +69,17 @@ int64_t knownRangeSize(int64_t start, int64_t limit, int64_t delta) {
   auto distance = [](int64_t from, int64_t to) {
     return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
   };
-  uint64_t way = delta > 0 ? distance(start, limit) : distance(limit, start);
+  uint64_t length = delta > 0 ? distance(start, limit) : distance(limit, start);
   uint64_t stride = delta > 0 ? distance(0, delta) : distance(delta, 0);
-  return static_cast<int64_t>(std::min<uint64_t>((way - 1) / stride, INT64_MAX - 1) + 1);
+  return static_cast<int64_t>(std::min<uint64_t>((length - 1) / stride, INT64_MAX - 1) + 1);
 }
 
 Dim intRangeSize(const Dim& start, const Dim& limit, int64_t delta) {
-  Dim way = delta > 0 ? limit - start : start - limit;
-  if (way.isStatic() && way.value() <= 0) {
+  Dim length = delta > 0 ? limit - start : start - limit;
+  if (length.isStatic() && length.value() <= 0) {
     return Dim(0);
   }
-  return delta == INT64_MIN ? Dim() : way.ceilDiv(delta > 0 ? delta : -delta);
+  return delta == INT64_MIN ? Dim() : length.ceilDiv(delta > 0 ? delta : -delta);
 }
 
 Dim floatRangeSize(double start, double limit, double delta) {

@@ -26,7 +26,8 @@ constexpr int kFewestRuns = 6;
 constexpr int64_t kEnoughNanos = 2'000'000'000;
 /// The time of a link is not believed while it comes from few runs of one session.
 constexpr int kSessions = 2;
-/// Ways to deal the operations out: most tensors cross some link in one of them.
+/// The assignments of operations to devices that are tried: most tensors cross some link in one of
+/// them.
 constexpr int kDeals = 3;
 /// The network of the calibration set that is there for links, and what its operations are called.
 constexpr char kLinks[] = "links";

@@ -81,7 +81,7 @@ struct PlaceArguments {
   /// Places by a strategy or a placement file (JSON); `by` with neither as the arguments say.
   absl::StatusOr<std::string> run(const std::string& file, const std::string& by = "") const {
     const bool byFile = absl::EndsWith(by, ".json");
-    const std::string& way = by.empty() || byFile ? strategy : by;
+    const std::string& chosen = by.empty() || byFile ? strategy : by;
     const std::string& placementPath = by.empty() ? placement : byFile ? by : kNoFile;
     absl::StatusOr<runtime::MappedFile> mapped = runtime::MappedFile::open(file);
     if (!mapped.ok()) {
@@ -93,7 +93,7 @@ struct PlaceArguments {
     costs.devices = devices;
     costs.contiguous = contiguous ? 1 : 0;
     costs.objective = objective.c_str();
-    costs.strategy = way.c_str();
+    costs.strategy = chosen.c_str();
     costs.seed = seed;
     costs.budgetNanos = static_cast<uint64_t>(budget.count());
     GR_ASSIGN_OR_RETURN(runtime::MappedFile given, openIfNamed(placementPath));

@@ -43,12 +43,12 @@ Tolerance toleranceOf(const fs::path& folder, const CaseOptions& options) {
   return tolerance;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> openSession(const TestCase& test, Way way,
+absl::StatusOr<std::unique_ptr<Session>> openSession(const TestCase& test, TestMode mode,
                                                      const CaseOptions& options) {
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions session, options.place.toSession());
   std::string model = (test.folder / "model.onnx").string();
-  if (way != Way::kWhole) {
-    GR_ASSIGN_OR_RETURN(model, options.files->prepare(way, model, options.seed,
+  if (mode != TestMode::kWhole) {
+    GR_ASSIGN_OR_RETURN(model, options.files->prepare(mode, model, options.seed,
                                                       test.folder.filename().string(), session));
   }
   return Session::create(model, session);
@@ -146,12 +146,12 @@ struct Ran {
 };
 
 absl::Status runDataSets(const TestCase& test, const CaseOptions& options, Ran& ran) {
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, openSession(test, test.way, options));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, openSession(test, test.mode, options));
   std::unique_ptr<Session> whole;
-  if (test.way == Way::kSplit) {
+  if (test.mode == TestMode::kSplit) {
     CaseOptions alike = options;
     alike.place.threads = kSplitThreads;  // some sums are dealt out to threads, and round by that
-    GR_ASSIGN_OR_RETURN(whole, openSession(test, Way::kWhole, alike));
+    GR_ASSIGN_OR_RETURN(whole, openSession(test, TestMode::kWhole, alike));
   }
   Tolerance tolerance = toleranceOf(test.folder, options);
   std::vector<fs::path> folders = dataSetsOf(test.folder);
@@ -164,7 +164,7 @@ absl::Status runDataSets(const TestCase& test, const CaseOptions& options, Ran& 
   }
   runtime::SessionStats stats = session->stats();
   ran.transfers = stats.transfers;
-  ran.onDevices = test.way != Way::kSplit || ran.transfers > 0 || stats.devices.size() > 1;
+  ran.onDevices = test.mode != TestMode::kSplit || ran.transfers > 0 || stats.devices.size() > 1;
   return absl::OkStatus();
 }
 
@@ -201,7 +201,7 @@ std::vector<fs::path> findCases(const fs::path& folder) {
 
 std::string TestCase::name() const {
   std::string name = folder.filename().string();
-  return way == Way::kWhole ? name : absl::StrCat(name, "/", wayName(way));
+  return mode == TestMode::kWhole ? name : absl::StrCat(name, "/", testModeName(mode));
 }
 
 TestResult runCase(const TestCase& test, const CaseOptions& options) {
@@ -218,7 +218,7 @@ TestResult runCase(const TestCase& test, const CaseOptions& options) {
     result.outcome = TestResult::Outcome::kSkipped;
     result.why = result.message =
         ran.sets == 0 ? "it has no test_data_set_N" : "nothing of it runs on a device";
-  } else if (test.way == Way::kSplit && ran.transfers == 0) {
+  } else if (test.mode == TestMode::kSplit && ran.transfers == 0) {
     // It would say no more than the whole.
     result = TestResult::failed("no tensor goes from one device to another", kDiffers);
   } else {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "frontends/cli/command_line.h"
-#include "frontends/cli/test_ways.h"
+#include "frontends/cli/test_modes.h"
 
 namespace graphrun::cli {
 
 /// A folder in that form, and how to run it.
 struct TestCase {
   std::filesystem::path folder;
-  Way way = Way::kWhole;
+  TestMode mode = TestMode::kWhole;
 
   /// "test_add", "test_add/split": in reports and in the list of expected failures.
   std::string name() const;
@@ -41,7 +41,7 @@ struct CaseOptions {
   double l2 = -1;    ///< the same; none
   double step = -1;  ///< the same; none
   uint64_t seed = 1;
-  const WayFiles* files = nullptr;  ///< for other ways than the whole
+  const TestModeFiles* files = nullptr;  ///< for other modes than the whole
 };
 
 /// Folders with a model.onnx, sorted: `folder` itself, or those at any depth below it.

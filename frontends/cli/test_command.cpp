@@ -69,7 +69,7 @@ struct Counts {
 };
 
 /// Prints results in the order of the cases and counts them. Where a case does not pass whole, how
-/// it does in other ways says nothing, and is left out.
+/// it does in other modes says nothing, and is left out.
 class Report {
  public:
   Report(const std::vector<TestCase>& cases, const ExpectedFailures* expected)
@@ -101,21 +101,21 @@ class Report {
   std::vector<size_t> counted_;
   std::filesystem::path notWhole_;  // the last case that did not pass whole
   Counts all_;
-  std::map<Way, Counts> byWay_;
+  std::map<TestMode, Counts> byMode_;
   size_t unexpected_ = 0;
   int code_ = kOk;
 };
 
 bool Report::counts(const TestCase& test, const TestResult& result) {
-  if (test.way == Way::kWhole && result.outcome != Outcome::kPassed) {
+  if (test.mode == TestMode::kWhole && result.outcome != Outcome::kPassed) {
     notWhole_ = test.folder;
   }
-  return test.way == Way::kWhole || test.folder != notWhole_;
+  return test.mode == TestMode::kWhole || test.folder != notWhole_;
 }
 
 void Report::count(const TestCase& test, const TestResult& result) {
   all_.add(result);
-  byWay_[test.way].add(result);
+  byMode_[test.mode].add(result);
   std::string name = test.name();
   bool failed = result.outcome == Outcome::kFailed;
   bool listed = expected_ != nullptr && expected_->count(name) != 0;
@@ -141,12 +141,12 @@ int Report::finish() const {
   if (expected_ != nullptr) {
     std::printf("%zu not as listed\n", unexpected_);
   }
-  if (byWay_.size() > 1) {
-    for (const auto& [way, counts] : byWay_) {
-      std::printf("%s: %s\n", wayName(way), counts.text().c_str());
+  if (byMode_.size() > 1) {
+    for (const auto& [mode, counts] : byMode_) {
+      std::printf("%s: %s\n", testModeName(mode), counts.text().c_str());
     }
   }
-  if (auto split = byWay_.find(Way::kSplit); split != byWay_.end()) {
+  if (auto split = byMode_.find(TestMode::kSplit); split != byMode_.end()) {
     std::printf("tensors that went from one device to another: %llu\n",
                 static_cast<unsigned long long>(split->second.transfers));
   }
@@ -160,7 +160,7 @@ Json Report::json() const {
     const TestResult& result = results_[i];
     list.push_back({{"name", cases_[i].name()},
                     {"folder", cases_[i].folder.string()},
-                    {"way", wayName(cases_[i].way)},
+                    {"way", testModeName(cases_[i].mode)},
                     {"outcome", kOutcomes[static_cast<size_t>(result.outcome)]},
                     {"ms", result.ms},
                     {"why", result.why},
@@ -174,7 +174,7 @@ Json Report::json() const {
 
 absl::Status runAll(const TestOptions& options, const std::vector<TestCase>& cases,
                     Report& report) {
-  GR_ASSIGN_OR_RETURN(WayFiles files, WayFiles::create());
+  GR_ASSIGN_OR_RETURN(TestModeFiles files, TestModeFiles::create());
   CaseOptions settings = options.cases;
   settings.files = &files;
   auto runOne = [&](size_t index) { return runCase(cases[index], settings); };
@@ -193,7 +193,7 @@ absl::Status runAll(const TestOptions& options, const std::vector<TestCase>& cas
 }
 
 absl::StatusOr<std::vector<TestCase>> allCases(const TestOptions& options) {
-  GR_ASSIGN_OR_RETURN(std::vector<Way> ways, parseWays(options.ways));
+  GR_ASSIGN_OR_RETURN(std::vector<TestMode> modes, parseTestModes(options.ways));
   std::vector<TestCase> cases;
   for (const std::string& folder : options.folders) {
     std::vector<fs::path> found = findCases(fs::path(folder).lexically_normal());
@@ -202,8 +202,8 @@ absl::StatusOr<std::vector<TestCase>> allCases(const TestOptions& options) {
           absl::NotFoundError(absl::StrCat(folder, ": there is no model.onnx in it or below")));
     }
     for (const fs::path& one : found) {
-      for (Way way : ways) {
-        cases.push_back({one, way});
+      for (TestMode mode : modes) {
+        cases.push_back({one, mode});
       }
     }
   }

@@ -53,7 +53,7 @@ int64_t spread(int64_t ns, int64_t lanes) { return lanes == 0 ? 0 : (ns + lanes 
 int64_t longestPath(const PlacementProblem& problem) {
   const CostGraph& graph = problem.graph();
   auto fastest = [&](int n) { return fastestNs(problem, n); };
-  std::vector<int64_t> finish = waysFromBegin<int64_t>(graph, fastest, kNoEdge).whole;
+  std::vector<int64_t> finish = pathsFromBegin<int64_t>(graph, fastest, kNoEdge).whole;
   return finish.empty() ? 0 : *std::max_element(finish.begin(), finish.end());
 }
 

@@ -20,7 +20,7 @@ Path longestPath(const PlacementProblem& problem, int64_t ports) {
   const CostGraph& graph = problem.graph();
   auto fastest = [&](int n) { return fastestNs(problem, n); };
   auto atPorts = [&](int t, int, int) { return ports * graph.tensor(t).portNs; };
-  auto [start, finish] = waysFromBegin<int64_t>(graph, fastest, atPorts);
+  auto [start, finish] = pathsFromBegin<int64_t>(graph, fastest, atPorts);
   auto isWhole = [&](int t, int n) {
     int producer = graph.tensor(t).producer;
     return producer >= 0 && finish[static_cast<size_t>(producer)] + atPorts(t, producer, n) ==

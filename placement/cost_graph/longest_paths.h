@@ -10,7 +10,7 @@
 
 namespace graphrun::placement {
 
-/// By node, the longest way that leads to it, without and with the node itself.
+/// By node, the longest path that leads to it, without and with the node itself.
 template <typename Number>
 struct LongestPaths {
   std::vector<Number> before;
@@ -22,21 +22,21 @@ struct LongestPaths {
 template <typename Number, typename Order, typename Cost, typename ForEdges>
 LongestPaths<Number> longestPaths(const Order& order, const Cost& cost, const ForEdges& forEdges) {
   const auto count = static_cast<size_t>(std::ranges::size(order));
-  LongestPaths<Number> ways{std::vector<Number>(count, 0), std::vector<Number>(count, 0)};
+  LongestPaths<Number> paths{std::vector<Number>(count, 0), std::vector<Number>(count, 0)};
   for (int node : order) {
-    Number& before = ways.before[static_cast<size_t>(node)];
+    Number& before = paths.before[static_cast<size_t>(node)];
     forEdges(node, [&](int other, Number length) {
-      before = std::max(before, ways.whole[static_cast<size_t>(other)] + length);
+      before = std::max(before, paths.whole[static_cast<size_t>(other)] + length);
     });
-    ways.whole[static_cast<size_t>(node)] = before + cost(node);
+    paths.whole[static_cast<size_t>(node)] = before + cost(node);
   }
-  return ways;
+  return paths;
 }
 
 /// From the begin of the step. `edge(tensor, from, to)` is the length from the end of one node to
 /// the start of another that reads its tensor.
 template <typename Number, typename Cost, typename Edge>
-LongestPaths<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+LongestPaths<Number> pathsFromBegin(const CostGraph& graph, const Cost& cost, const Edge& edge) {
   return longestPaths<Number>(graph.topologicalOrder, cost, [&](int node, const auto& visit) {
     for (int t : graph.node(node).inputs) {
       if (int producer = graph.tensor(t).producer; producer >= 0) {
@@ -48,7 +48,7 @@ LongestPaths<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, con
 
 /// To the end of the step, likewise.
 template <typename Number, typename Cost, typename Edge>
-LongestPaths<Number> waysToEnd(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+LongestPaths<Number> pathsToEnd(const CostGraph& graph, const Cost& cost, const Edge& edge) {
   auto backwards = graph.topologicalOrder | std::views::reverse;
   return longestPaths<Number>(backwards, cost, [&](int node, const auto& visit) {
     for (int t : graph.node(node).outputs) {

@@ -315,7 +315,7 @@ class Builder {
 
   /// With what was measured of it by so many devices, or of others of its family.
   void addCollective(mlir::Operation* op, CollectiveGroup collective) {
-    const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
+    const OpKey key = {opSignature(op) ^ devices_.numericsKey, opFamily(op) ^ devices_.numericsKey};
     OpWork work;
     work.bytesRead = collective.bytes;
     for (size_t count = 2; count <= collective.members.size(); ++count) {
@@ -408,7 +408,7 @@ class Builder {
     }
     node.flops = work.flops;
     node.bytesTouched = work.bytesRead + work.bytesWritten;
-    key = {key.signature ^ devices_.way, key.family ^ devices_.way};
+    key = {key.signature ^ devices_.numericsKey, key.family ^ devices_.numericsKey};
     result_.keys.push_back(key);
     static const MeasuredCosts kNothing;
     for (size_t d = 0; d < cluster_.devices.size(); ++d) {

@@ -24,13 +24,13 @@ struct DeviceKnowledge {
   /// By device of the cluster; null where nothing was measured. Empty: nowhere.
   std::vector<const MeasuredCosts*> measured;
   /// A hash of all that changes times but is no part of an operation (precision, numerics).
-  uint64_t way = 0;
+  uint64_t numericsKey = 0;
 };
 
 /// The keys of a node's measurements.
 struct OpKey {
-  uint64_t signature = 0;  // opSignature, and DeviceKnowledge::way
-  uint64_t family = 0;     // opFamily, and DeviceKnowledge::way
+  uint64_t signature = 0;  // opSignature, and DeviceKnowledge::numericsKey
+  uint64_t family = 0;     // opFamily, and DeviceKnowledge::numericsKey
 };
 
 /// The keys of what so many devices measure of a collective that they carry out together.

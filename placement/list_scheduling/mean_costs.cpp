@@ -7,10 +7,10 @@
 namespace graphrun::placement {
 namespace {
 
-/// Mean lengths of nodes and edges.
-class MeanWays {
+/// Paths of mean lengths of nodes and edges.
+class MeanPaths {
  public:
-  explicit MeanWays(const PlacementProblem& problem)
+  explicit MeanPaths(const PlacementProblem& problem)
       : unitOf_(problem.constraints.unitOf), mean_(problem) {
     transferNs_.reserve(problem.graph().tensors.size());
     for (const CostTensor& tensor : problem.graph().tensors) {
@@ -78,13 +78,13 @@ double MeanCosts::nodeNs(int node) const {
 }
 
 std::vector<double> upwardRanks(const PlacementProblem& problem) {
-  MeanWays mean(problem);
-  return waysToEnd<double>(problem.graph(), mean.node(), mean.edge()).whole;
+  MeanPaths mean(problem);
+  return pathsToEnd<double>(problem.graph(), mean.node(), mean.edge()).whole;
 }
 
 std::vector<double> downwardRanks(const PlacementProblem& problem) {
-  MeanWays mean(problem);
-  return waysFromBegin<double>(problem.graph(), mean.node(), mean.edge()).before;
+  MeanPaths mean(problem);
+  return pathsFromBegin<double>(problem.graph(), mean.node(), mean.edge()).before;
 }
 
 }  // namespace graphrun::placement

@@ -45,11 +45,11 @@ class MeanCosts {
   double otherShare_ = 1;
 };
 
-/// By node: its mean time and the longest mean way from its end to the end of the step, transfers
+/// By node: its mean time and the longest mean path from its end to the end of the step, transfers
 /// included but those within a unit.
 std::vector<double> upwardRanks(const PlacementProblem& problem);
 
-/// By node: the longest mean way from the begin of the step to its start, likewise.
+/// By node: the longest mean path from the begin of the step to its start, likewise.
 std::vector<double> downwardRanks(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement

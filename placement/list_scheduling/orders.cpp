@@ -125,7 +125,7 @@ std::vector<int> upwardRankOrder(const PlacementProblem& problem, const std::vec
                       : static_cast<double>(
                             table.link(table.id(from, to)).model.transferNs(graph.tensor(t).bytes));
   };
-  return byRank(graph, waysToEnd<double>(graph, time, transfer).whole);
+  return byRank(graph, pathsToEnd<double>(graph, time, transfer).whole);
 }
 
 std::vector<int> priorityOrder(const CostGraph& graph, const std::vector<double>& priority) {

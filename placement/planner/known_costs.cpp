@@ -193,7 +193,7 @@ std::vector<placement::Crowd> crowds(const format::PlanRequest& request,
   return crowds;
 }
 
-uint64_t wayOf(const format::PlanRequest& request) {
+uint64_t numericsKey(const format::PlanRequest& request) {
   return uint64_t{request.numerics()} << 8 | request.precision();
 }
 

@@ -40,7 +40,7 @@ placement::ClientWork clientWork(const format::PlanRequest& request,
 std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request);
 
 /// Part of the key of measurements: how operations are computed.
-uint64_t wayOf(const format::PlanRequest& request);
+uint64_t numericsKey(const format::PlanRequest& request);
 
 }  // namespace graphrun::compiler
 

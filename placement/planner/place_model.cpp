@@ -350,7 +350,7 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
   placement::DeviceKnowledge devices{[&](absl::string_view kind, mlir::Operation* op) {
                                        return compilers.whyUnsupported(kind, op);
                                      },
-                                     known.byDevice, wayOf(request)};
+                                     known.byDevice, numericsKey(request)};
   GR_ASSIGN_OR_RETURN(placed.graph, placement::buildCostGraph(function, placed.cluster, devices));
   GR_RETURN_IF_ERROR(placed.graph.graph.applyPinRules(placed.cluster));
   return makeProblem(request, placed);

@@ -23,7 +23,7 @@ class Tier {
 
   std::optional<Constraints> run() {
     findFastestLink();
-    findWays();
+    findPaths();
     bool possible = true;
     for (int t = 0; t < graph_.tensorCount() && possible; ++t) {
       possible = tieUses(t);
@@ -50,16 +50,16 @@ class Tier {
     }
   }
 
-  /// The longest way to the end of each node, and from its start, on fastest devices.
-  void findWays() {
+  /// The longest path to the end of each node, and from its start, on fastest devices.
+  void findPaths() {
     std::vector<int64_t> fastest;
     fastest.reserve(graph_.nodes.size());
     for (int n = 0; n < graph_.nodeCount(); ++n) {
       fastest.push_back(fastestNs(problem_, n));
     }
     auto cost = [&](int n) { return fastest[at(n)]; };
-    head_ = waysFromBegin<int64_t>(graph_, cost, kNoEdge).whole;
-    tail_ = waysToEnd<int64_t>(graph_, cost, kNoEdge).whole;
+    head_ = pathsFromBegin<int64_t>(graph_, cost, kNoEdge).whole;
+    tail_ = pathsToEnd<int64_t>(graph_, cost, kNoEdge).whole;
   }
 
   /// False if two that are tied have no device in common.

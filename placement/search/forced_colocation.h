@@ -9,7 +9,7 @@
 namespace graphrun::placement {
 
 /// The problem's units, joined where a transfer between two of them would make the step longer than
-/// `horizonNs`, whatever the rest does: with the shortest ways to it and from it, free transfers
+/// `horizonNs`, whatever the rest does: with the shortest paths to it and from it, free transfers
 /// and fastest devices. Nothing if that shows that no step is so short. For latency.
 std::optional<Constraints> forcedColocation(const PlacementProblem& problem, int64_t horizonNs);
 

@@ -16,8 +16,9 @@ struct Turn {
   int after = -1;
 };
 
-/// Transfers wait in line for one of these.
-enum class Way : uint8_t { kLink, kLeaves, kEnters };
+/// A LineKind tells what transfers wait in line for: the link, or the side of an interface by which
+/// they leave a worker or enter one.
+enum class LineKind : uint8_t { kLink, kLeaves, kEnters };
 
 /// A tensor on its way to an endpoint, and its neighbours on its link. Times without shifts.
 struct LinkTransfer {
@@ -55,13 +56,13 @@ class LinkTransfers {
   int size() const { return linkTransfers_.size(); }
   const LinkTransfer& operator[](int id) const { return linkTransfers_[id]; }
   LinkTransfer& edit(int id) { return linkTransfers_.edit(id); }
-  const Passage& passage(Way way, int id) const { return passages_[passageId(way, id)]; }
-  Passage& editPassage(Way way, int id) { return passages_.edit(passageId(way, id)); }
-  const Turn& turn(Way way, int id) const {
-    return way == Way::kLink ? linkTransfers_[id].turn : passage(way, id).turn;
+  const Passage& passage(LineKind kind, int id) const { return passages_[passageId(kind, id)]; }
+  Passage& editPassage(LineKind kind, int id) { return passages_.edit(passageId(kind, id)); }
+  const Turn& turn(LineKind kind, int id) const {
+    return kind == LineKind::kLink ? linkTransfers_[id].turn : passage(kind, id).turn;
   }
-  Turn& editTurn(Way way, int id) {
-    return way == Way::kLink ? edit(id).turn : editPassage(way, id).turn;
+  Turn& editTurn(LineKind kind, int id) {
+    return kind == LineKind::kLink ? edit(id).turn : editPassage(kind, id).turn;
   }
 
   /// Calls `visit` with each linkTransfer of a tensor.
@@ -87,8 +88,8 @@ class LinkTransfers {
     LinkTransfer& linkTransfer = linkTransfers_.replace(id);
     linkTransfer = {};
     if (hasPassages_) {
-      passages_.replace(passageId(Way::kLeaves, id)) = {};
-      passages_.replace(passageId(Way::kEnters, id)) = {};
+      passages_.replace(passageId(LineKind::kLeaves, id)) = {};
+      passages_.replace(passageId(LineKind::kEnters, id)) = {};
     }
     linkTransfer.tensor = tensor;
     linkTransfer.producer = producer;
@@ -122,7 +123,9 @@ class LinkTransfers {
   }
 
  private:
-  static int passageId(Way way, int id) { return 2 * id + (way == Way::kEnters ? 1 : 0); }
+  static int passageId(LineKind kind, int id) {
+    return 2 * id + (kind == LineKind::kEnters ? 1 : 0);
+  }
   int take() {
     if (free_.empty()) {
       if (hasPassages_) {

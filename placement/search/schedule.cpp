@@ -48,10 +48,11 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
     LinkTransfer& linkTransfer = linkTransfers_.edit(id);
     linkTransfer.start = transfer.start;
     linkTransfer.finish = transfer.finish;
-    forWays(id, [&](Way way) {
-      if (way != Way::kLink) {
-        Passage& passage = linkTransfers_.editPassage(way, id);
-        passage.free = way == Way::kLeaves ? transfer.sent : transfer.start + passage.duration;
+    forLines(id, [&](LineKind kind) {
+      if (kind != LineKind::kLink) {
+        Passage& passage = linkTransfers_.editPassage(kind, id);
+        passage.free =
+            kind == LineKind::kLeaves ? transfer.sent : transfer.start + passage.duration;
       }
     });
   }

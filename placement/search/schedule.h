@@ -278,22 +278,22 @@ class Schedule {
   void joinDevice(int node, int device);
   void joinCore(int node, int core);
   bool hasSides() const { return lines_.sides() > 0; }
-  /// Calls `visit` with each way on which the linkTransfer waits in line.
+  /// Calls `visit` with the kind of each line in which the linkTransfer waits.
   template <typename Visit>
-  void forWays(int linkTransfer, const Visit& visit) const {
-    lines_.forWays(linkTransfers_[linkTransfer], visit);
+  void forLines(int linkTransfer, const Visit& visit) const {
+    lines_.forLines(linkTransfers_[linkTransfer], visit);
   }
-  Place placeOf(Way way, int linkTransfer) const;
-  bool precedes(Way way, int a, int b) const;
-  int neighbour(Way way, const LinkTransfer& linkTransfer) const;
-  void leaveLine(Way way, int linkTransfer);
+  Place placeOf(LineKind kind, int linkTransfer) const;
+  bool precedes(LineKind kind, int a, int b) const;
+  int neighbour(LineKind kind, const LinkTransfer& linkTransfer) const;
+  void leaveLine(LineKind kind, int linkTransfer);
   void leaveLink(int linkTransfer);
   void joinLink(int linkTransfer);
-  void insert(Way way, int linkTransfer, int near);
-  bool isMisplaced(Way way, int linkTransfer) const;
+  void insert(LineKind kind, int linkTransfer, int near);
+  bool isMisplaced(LineKind kind, int linkTransfer) const;
   void reinsert(int linkTransfer);
   void reinsertAll(int node);
-  void mergeLine(Way way, int line, int cut);
+  void mergeLine(LineKind kind, int line, int cut);
   void findEnds();
 
   // schedule_times.cpp: what is due.

@@ -28,8 +28,8 @@ int Schedule::lastNode() const {
 int Schedule::senderOf(int id) const {
   auto behind = [&](int linkTransfer) {
     int last = kNone;  // of those before it the one that had its turn last
-    forWays(linkTransfer, [&](Way way) {
-      int before = linkTransfers_.turn(way, linkTransfer).before;
+    forLines(linkTransfer, [&](LineKind kind) {
+      int before = linkTransfers_.turn(kind, linkTransfer).before;
       bool isLater = before != kNone &&
                      (last == kNone || linkTransfers_[before].start > linkTransfers_[last].start);
       last = isLater ? before : last;

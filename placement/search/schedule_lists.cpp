@@ -73,41 +73,44 @@ void Schedule::joinCore(int node, int core) {
 
 /// Returns a transfer's position: what one endpoint sends is ready in the order of ranks, whatever
 /// is due.
-Schedule::Place Schedule::placeOf(Way way, int id) const {
+Schedule::Place Schedule::placeOf(LineKind kind, int id) const {
   const LinkTransfer& at = linkTransfers_[id];
   int rank = rankOf(at);
-  bool isShared = way != Way::kLink || lines_.isShared(at.link);
+  bool isShared = kind != LineKind::kLink || lines_.isShared(at.link);
   return {isShared ? at.ready + shiftOf(rank) : 0, rank, at.tensor, at.to, id};
 }
 
-bool Schedule::precedes(Way way, int a, int b) const { return placeOf(way, a) < placeOf(way, b); }
+bool Schedule::precedes(LineKind kind, int a, int b) const {
+  return placeOf(kind, a) < placeOf(kind, b);
+}
 
 /// A linkTransfer in the same line, likely to be near; kNone when there is no other.
-int Schedule::neighbour(Way way, const LinkTransfer& linkTransfer) const {
+int Schedule::neighbour(LineKind kind, const LinkTransfer& linkTransfer) const {
   constexpr int kFar = 64;  // ranks
   constexpr int kShort = 16;
-  const int line = lines_.lineOf(way, linkTransfer);
-  if (lines_.at(way, line).count <= kShort) {
-    return lines_.at(way, line).last;
+  const int line = lines_.lineOf(kind, linkTransfer);
+  if (lines_.at(kind, line).count <= kShort) {
+    return lines_.at(kind, line).last;
   }
   int found = kNone;
   int last = std::max(0, rankOf(linkTransfer) - kFar);
   for (int r = rankOf(linkTransfer) - 1; r >= last && found == kNone; --r) {
     forTransfersOf(nodeAt(r), [&](int id) {
-      found = lines_.lineOf(way, linkTransfers_[id]) == line ? id : found;
+      found = lines_.lineOf(kind, linkTransfers_[id]) == line ? id : found;
     });
   }
-  return found == kNone ? lines_.at(way, line).finger : found;
+  return found == kNone ? lines_.at(kind, line).finger : found;
 }
 
-void Schedule::leaveLine(Way way, int id) {
-  const Turn left = linkTransfers_.turn(way, id);
-  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, linkTransfers_[id]));
+void Schedule::leaveLine(LineKind kind, int id) {
+  const Turn left = linkTransfers_.turn(kind, id);
+  WaitingLine& list = lines_.edit(kind, lines_.lineOf(kind, linkTransfers_[id]));
   --list.count;
   list.bytes -= graph_->tensor(linkTransfers_[id].tensor).bytes;
-  (left.before == kNone ? list.first : linkTransfers_.editTurn(way, left.before).after) =
+  (left.before == kNone ? list.first : linkTransfers_.editTurn(kind, left.before).after) =
       left.after;
-  (left.after == kNone ? list.last : linkTransfers_.editTurn(way, left.after).before) = left.before;
+  (left.after == kNone ? list.last : linkTransfers_.editTurn(kind, left.after).before) =
+      left.before;
   if (list.finger == id) {
     list.finger = left.before == kNone ? left.after : left.before;
   }
@@ -117,7 +120,7 @@ void Schedule::leaveLine(Way way, int id) {
 }
 
 void Schedule::leaveLink(int id) {
-  forWays(id, [&](Way way) { leaveLine(way, id); });
+  forLines(id, [&](LineKind kind) { leaveLine(kind, id); });
 }
 
 /// Puts a linkTransfer on the link that leads from where its tensor is, and in line for its
@@ -128,52 +131,52 @@ void Schedule::joinLink(int id) {
   const int64_t bytes = graph_->tensor(linkTransfer.tensor).bytes;
   linkTransfer.link = links.id(homeOf(linkTransfer.tensor), linkTransfer.to);
   linkTransfer.duration = links.nanos(linkTransfer.link, bytes);
-  forWays(id, [&](Way way) {
-    if (way != Way::kLink) {
-      linkTransfers_.editPassage(way, id).duration =
-          links.side(lines_.lineOf(way, linkTransfers_[id])).nanos(bytes);
+  forLines(id, [&](LineKind kind) {
+    if (kind != LineKind::kLink) {
+      linkTransfers_.editPassage(kind, id).duration =
+          links.side(lines_.lineOf(kind, linkTransfers_[id])).nanos(bytes);
     }
-    insert(way, id, neighbour(way, linkTransfers_[id]));
+    insert(kind, id, neighbour(kind, linkTransfers_[id]));
   });
 }
 
 /// Puts a linkTransfer where its line's order wants it, looking from `near` on.
-void Schedule::insert(Way way, int id, int near) {
+void Schedule::insert(LineKind kind, int id, int near) {
   int before = near;
-  while (before != kNone && precedes(way, id, before)) {
-    before = linkTransfers_.turn(way, before).before;
+  while (before != kNone && precedes(kind, id, before)) {
+    before = linkTransfers_.turn(kind, before).before;
   }
-  WaitingLine& list = lines_.edit(way, lines_.lineOf(way, linkTransfers_[id]));
-  int after = before == kNone ? list.first : linkTransfers_.turn(way, before).after;
-  while (after != kNone && precedes(way, after, id)) {
+  WaitingLine& list = lines_.edit(kind, lines_.lineOf(kind, linkTransfers_[id]));
+  int after = before == kNone ? list.first : linkTransfers_.turn(kind, before).after;
+  while (after != kNone && precedes(kind, after, id)) {
     before = after;
-    after = linkTransfers_.turn(way, after).after;
+    after = linkTransfers_.turn(kind, after).after;
   }
   ++list.count;
   list.bytes += graph_->tensor(linkTransfers_[id].tensor).bytes;
   list.finger = id;
-  linkTransfers_.editTurn(way, id) = {before, after};
-  (before == kNone ? list.first : linkTransfers_.editTurn(way, before).after) = id;
-  (after == kNone ? list.last : linkTransfers_.editTurn(way, after).before) = id;
+  linkTransfers_.editTurn(kind, id) = {before, after};
+  (before == kNone ? list.first : linkTransfers_.editTurn(kind, before).after) = id;
+  (after == kNone ? list.last : linkTransfers_.editTurn(kind, after).before) = id;
   touchTransfer(id);
   if (after != kNone) {
     touchTransfer(after);
   }
 }
 
-bool Schedule::isMisplaced(Way way, int id) const {
-  auto [before, after] = linkTransfers_.turn(way, id);
-  return (before != kNone && precedes(way, id, before)) ||
-         (after != kNone && precedes(way, after, id));
+bool Schedule::isMisplaced(LineKind kind, int id) const {
+  auto [before, after] = linkTransfers_.turn(kind, id);
+  return (before != kNone && precedes(kind, id, before)) ||
+         (after != kNone && precedes(kind, after, id));
 }
 
 /// After a change of what decides its place.
 void Schedule::reinsert(int id) {
-  forWays(id, [&](Way way) {
-    if (isMisplaced(way, id)) {
-      auto [before, after] = linkTransfers_.turn(way, id);
-      leaveLine(way, id);
-      insert(way, id, before != kNone ? before : after);
+  forLines(id, [&](LineKind kind) {
+    if (isMisplaced(kind, id)) {
+      auto [before, after] = linkTransfers_.turn(kind, id);
+      leaveLine(kind, id);
+      insert(kind, id, before != kNone ? before : after);
     }
   });
 }
@@ -183,26 +186,27 @@ void Schedule::reinsert(int id) {
 void Schedule::reinsertAll(int node) {
   bool misplaced = false;
   forTransfersOf(node, [&](int id) {
-    forWays(id, [&](Way way) { misplaced = misplaced || isMisplaced(way, id); });
+    forLines(id, [&](LineKind kind) { misplaced = misplaced || isMisplaced(kind, id); });
   });
   if (misplaced) {
     forTransfersOf(node, [&](int id) { leaveLink(id); });
     forTransfersOf(node, [&](int id) {
-      forWays(id, [&](Way way) { insert(way, id, neighbour(way, linkTransfers_[id])); });
+      forLines(id, [&](LineKind kind) { insert(kind, id, neighbour(kind, linkTransfers_[id])); });
     });
   }
 }
 
 /// Puts what several endpoints send over a link, or by a side, in order again after a shift: what
 /// has ranks below `cut` is in order, and so is the rest.
-void Schedule::mergeLine(Way way, int line, int cut) {
+void Schedule::mergeLine(LineKind kind, int line, int cut) {
   merge_.early.clear();
   merge_.late.clear();
   bool sorted = true;
   bool wasLate = false;
   Place last{-1, 0, 0, 0, kNone};
-  for (int id = lines_.at(way, line).first; id != kNone; id = linkTransfers_.turn(way, id).after) {
-    Place place = placeOf(way, id);
+  for (int id = lines_.at(kind, line).first; id != kNone;
+       id = linkTransfers_.turn(kind, id).after) {
+    Place place = placeOf(kind, id);
     if (wasLate != (place.rank >= cut)) {
       wasLate = !wasLate;
       touchTransfer(id);
@@ -217,19 +221,19 @@ void Schedule::mergeLine(Way way, int line, int cut) {
   merge_.merged.clear();
   std::merge(merge_.early.begin(), merge_.early.end(), merge_.late.begin(), merge_.late.end(),
              std::back_inserter(merge_.merged));
-  WaitingLine& list = lines_.edit(way, line);
+  WaitingLine& list = lines_.edit(kind, line);
   list.first = merge_.merged.front().linkTransfer;
   list.last = merge_.merged.back().linkTransfer;
   for (size_t i = 0; i < merge_.merged.size(); ++i) {
     int id = merge_.merged[i].linkTransfer;
     int before = i == 0 ? kNone : merge_.merged[i - 1].linkTransfer;
     int after = i + 1 == merge_.merged.size() ? kNone : merge_.merged[i + 1].linkTransfer;
-    const Turn now = linkTransfers_.turn(way, id);
+    const Turn now = linkTransfers_.turn(kind, id);
     if (now.before != before) {
       touchTransfer(id);
     }
     if (now.before != before || now.after != after) {
-      linkTransfers_.editTurn(way, id) = {before, after};
+      linkTransfers_.editTurn(kind, id) = {before, after};
     }
   }
 }

@@ -44,11 +44,11 @@ void Schedule::shift(int64_t delay, int cut) {
   }
   for (int l = 0; l < lines_.links(); ++l) {
     if (lines_.isShared(l)) {
-      mergeLine(Way::kLink, l, cut);
+      mergeLine(LineKind::kLink, l, cut);
     }
   }
   for (int s = 0; s < lines_.sides(); ++s) {
-    mergeLine(lines_.wayOfSide(s), s, cut);
+    mergeLine(lines_.kindOfSide(s), s, cut);
   }
 }
 
@@ -139,9 +139,9 @@ void Schedule::applyShifts() {
       linkTransfer.ready += delay;
       linkTransfer.start += delay;
       linkTransfer.finish += delay;
-      for (Way way : {Way::kLeaves, Way::kEnters}) {
+      for (LineKind kind : {LineKind::kLeaves, LineKind::kEnters}) {
         if (hasSides()) {
-          linkTransfers_.editPassage(way, id).free += delay;
+          linkTransfers_.editPassage(kind, id).free += delay;
         }
       }
     });

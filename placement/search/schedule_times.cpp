@@ -140,18 +140,18 @@ void Schedule::settleNode(int node) {
 /// `begin`.
 int64_t Schedule::passSides(int id, int64_t begin) {
   const int64_t delay = shiftOf(rankOf(linkTransfers_[id]));
-  forWays(id, [&](Way way) {
-    if (way == Way::kLink) {
+  forLines(id, [&](LineKind kind) {
+    if (kind == LineKind::kLink) {
       return;
     }
-    const Passage& at = linkTransfers_.passage(way, id);
+    const Passage& at = linkTransfers_.passage(kind, id);
     if (int before = at.turn.before; before != kNone) {
       const int64_t free =
-          linkTransfers_.passage(way, before).free + shiftOf(rankOf(linkTransfers_[before]));
+          linkTransfers_.passage(kind, before).free + shiftOf(rankOf(linkTransfers_[before]));
       begin = std::max(begin, free - delay);
     }
     if (const int64_t free = begin + at.duration; free != at.free) {
-      linkTransfers_.editPassage(way, id).free = free;
+      linkTransfers_.editPassage(kind, id).free = free;
       if (at.turn.after != kNone) {
         touchTransfer(at.turn.after);
       }

@@ -54,9 +54,10 @@ int64_t Schedule::tailOfTransfer(int id) const {
     }
   }
   longest += at.duration;
-  forWays(id, [&](Way way) {
-    if (int after = linkTransfers_.turn(way, id).after; way != Way::kLink && after != kNone) {
-      const int64_t held = linkTransfers_.passage(way, id).free - at.start;
+  forLines(id, [&](LineKind kind) {
+    if (int after = linkTransfers_.turn(kind, id).after;
+        kind != LineKind::kLink && after != kNone) {
+      const int64_t held = linkTransfers_.passage(kind, id).free - at.start;
       longest = std::max(longest, held + tails_.linkTransfers[static_cast<size_t>(after)]);
     }
   });

@@ -29,10 +29,10 @@ class WaitingLines {
     onLink_.assign(links_->links().size(), {});
     onSide_.assign(links_->sides().size(), {});
     findShared(static_cast<int>(simulator.cluster().devices.size()));
-    wayOfSide_.assign(links_->sides().size(), Way::kLeaves);
+    kindOfSide_.assign(links_->sides().size(), LineKind::kLeaves);
     for (const LinkInfo& link : links_->links()) {
       if (link.enters >= 0) {
-        wayOfSide_[static_cast<size_t>(link.enters)] = Way::kEnters;
+        kindOfSide_[static_cast<size_t>(link.enters)] = LineKind::kEnters;
       }
     }
   }
@@ -40,29 +40,31 @@ class WaitingLines {
   int links() const { return onLink_.size(); }
   int sides() const { return onSide_.size(); }
   const WaitingLine& onLink(int link) const { return onLink_[link]; }
-  const WaitingLine& at(Way way, int line) const {
-    return way == Way::kLink ? onLink_[line] : onSide_[line];
+  const WaitingLine& at(LineKind kind, int line) const {
+    return kind == LineKind::kLink ? onLink_[line] : onSide_[line];
   }
-  WaitingLine& edit(Way way, int line) {
-    return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
+  WaitingLine& edit(LineKind kind, int line) {
+    return kind == LineKind::kLink ? onLink_.edit(line) : onSide_.edit(line);
   }
   /// Returns the link, or the side, for which a linkTransfer waits; -1: none.
-  int lineOf(Way way, const LinkTransfer& linkTransfer) const {
+  int lineOf(LineKind kind, const LinkTransfer& linkTransfer) const {
     const LinkInfo& link = links_->link(linkTransfer.link);
-    return way == Way::kLink ? linkTransfer.link : way == Way::kLeaves ? link.leaves : link.enters;
+    return kind == LineKind::kLink     ? linkTransfer.link
+           : kind == LineKind::kLeaves ? link.leaves
+                                       : link.enters;
   }
-  /// Calls `visit` with each way on which the linkTransfer waits in line.
+  /// Calls `visit` with the kind of each line in which the linkTransfer waits.
   template <typename Visit>
-  void forWays(const LinkTransfer& linkTransfer, const Visit& visit) const {
-    visit(Way::kLink);
-    for (Way way : {Way::kLeaves, Way::kEnters}) {
-      if (sides() > 0 && lineOf(way, linkTransfer) >= 0) {
-        visit(way);
+  void forLines(const LinkTransfer& linkTransfer, const Visit& visit) const {
+    visit(LineKind::kLink);
+    for (LineKind kind : {LineKind::kLeaves, LineKind::kEnters}) {
+      if (sides() > 0 && lineOf(kind, linkTransfer) >= 0) {
+        visit(kind);
       }
     }
   }
-  /// Returns which way a side leads.
-  Way wayOfSide(int side) const { return wayOfSide_[static_cast<size_t>(side)]; }
+  /// Returns the kind of the line of a side.
+  LineKind kindOfSide(int side) const { return kindOfSide_[static_cast<size_t>(side)]; }
   /// Returns whether the order on a link needs the time at which linkTransfers are ready: several
   /// endpoints send over it.
   bool isShared(int link) const { return isShared_[static_cast<size_t>(link)] != 0; }
@@ -96,7 +98,7 @@ class WaitingLines {
   const LinkTable* links_;
   UndoableVector<WaitingLine> onLink_;
   UndoableVector<WaitingLine> onSide_;
-  std::vector<Way> wayOfSide_;
+  std::vector<LineKind> kindOfSide_;
   std::vector<char> isShared_;  // by link
 };
 

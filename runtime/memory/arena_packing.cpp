@@ -15,8 +15,8 @@ enum class Fit { kLowest, kTightest };
 
 using Before = bool (*)(const ArenaBlock&, const ArenaBlock&);
 
-/// A way to pack that compares neighbours.
-struct Way {
+/// A Heuristic packs blocks in an order, and compares neighbours.
+struct Heuristic {
   Before before;
   Fit fit;
 };
@@ -42,7 +42,7 @@ bool isUsedEarlier(const ArenaBlock& a, const ArenaBlock& b) {
   return a.first != b.first ? a.first < b.first : isLarger(a, b);
 }
 
-constexpr Way kWays[] = {
+constexpr Heuristic kHeuristics[] = {
     {isLarger, Fit::kTightest},    {isLarger, Fit::kLowest},      {hasMoreArea, Fit::kTightest},
     {hasMoreArea, Fit::kLowest},   {livesLonger, Fit::kTightest}, {livesLonger, Fit::kLowest},
     {isUsedEarlier, Fit::kLowest},
@@ -245,13 +245,14 @@ uint64_t choose(const std::vector<Range>& neighbours, uint64_t bytes, Fit fit) {
   return bestGap == std::numeric_limits<uint64_t>::max() ? end : best;
 }
 
-ArenaPacking pack(const std::vector<ArenaBlock>& blocks, const Lifetimes& lifetimes, Way way) {
+ArenaPacking pack(const std::vector<ArenaBlock>& blocks, const Lifetimes& lifetimes,
+                  Heuristic heuristic) {
   Timeline placed(lifetimes);
   std::vector<uint32_t> found;
   std::vector<Range> neighbours;
   ArenaPacking packing{std::vector<uint64_t>(blocks.size(), 0), 0};
   std::vector<uint64_t>& offsets = packing.offsets;
-  for (uint32_t index : sortedBy(way.before, blocks)) {
+  for (uint32_t index : sortedBy(heuristic.before, blocks)) {
     if (blocks[index].bytes == 0) {
       continue;
     }
@@ -261,7 +262,7 @@ ArenaPacking pack(const std::vector<ArenaBlock>& blocks, const Lifetimes& lifeti
       neighbours.push_back({offsets[other], offsets[other] + blocks[other].bytes});
     }
     std::sort(neighbours.begin(), neighbours.end());
-    offsets[index] = choose(neighbours, blocks[index].bytes, way.fit);
+    offsets[index] = choose(neighbours, blocks[index].bytes, heuristic.fit);
     packing.bytes = std::max(packing.bytes, offsets[index] + blocks[index].bytes);
     placed.add(index);
   }
@@ -278,12 +279,12 @@ ArenaPacking packArena(const std::vector<ArenaBlock>& blocks, uint64_t lowerBoun
   Lifetimes lifetimes(blocks);
   uint64_t pairs = lifetimes.pairs();
   uint64_t compared = 0;
-  for (const Way& way : kWays) {
+  for (const Heuristic& heuristic : kHeuristics) {
     compared += pairs;
     if (best.bytes <= lowerBound || compared > kMostPairs) {
       break;
     }
-    ArenaPacking packing = pack(blocks, lifetimes, way);
+    ArenaPacking packing = pack(blocks, lifetimes, heuristic);
     if (packing.bytes < best.bytes) {
       best = std::move(packing);
     }

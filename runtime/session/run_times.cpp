@@ -272,52 +272,53 @@ struct EdgeRuns {
 };
 
 /// The workers at the ends of an edge, as indices in the plan.
-using Way = std::pair<uint32_t, uint32_t>;
+using WorkerPair = std::pair<uint32_t, uint32_t>;
 
-Way wayOf(const format::PlanFile& plan, uint32_t edge) {
+WorkerPair workersOf(const format::PlanFile& plan, uint32_t edge) {
   return {plan.device(plan.edge(edge).source()).worker(),
           plan.device(plan.edge(edge).target()).worker()};
 }
 
-/// By their way, how long tensors are under way at most, as far as those tell that were waited for.
-std::map<Way, int64_t> longestPassages(const format::PlanFile& plan,
-                                       const std::map<uint64_t, const Step*>& steps) {
+/// By their workers, how long tensors are under way at most, as far as those tell that were waited
+/// for.
+std::map<WorkerPair, int64_t> longestPassages(const format::PlanFile& plan,
+                                              const std::map<uint64_t, const Step*>& steps) {
   constexpr int64_t kSlow = 4;  // times the median: large ones take longer
-  std::map<Way, std::vector<int64_t>> times;
+  std::map<WorkerPair, std::vector<int64_t>> times;
   for (const auto& [number, step] : steps) {
     for (const auto& [edge, passage] : step->edges) {
       if (passage.isWaitedFor()) {
-        times[wayOf(plan, edge)].push_back(passage.receiveEnd - passage.sendStart);
+        times[workersOf(plan, edge)].push_back(passage.receiveEnd - passage.sendStart);
       }
     }
   }
-  std::map<Way, int64_t> longest;
-  for (auto& [way, all] : times) {
-    longest[way] = kSlow * median(std::move(all));
+  std::map<WorkerPair, int64_t> longest;
+  for (auto& [workers, all] : times) {
+    longest[workers] = kSlow * median(std::move(all));
   }
   return longest;
 }
 
 /// The edges of a step between workers, by each of the two.
 std::map<uint32_t, std::vector<Passage>> passagesOf(const format::PlanFile& plan, const Step& step,
-                                                    const std::map<Way, int64_t>& longest) {
+                                                    const std::map<WorkerPair, int64_t>& longest) {
   std::map<uint32_t, std::vector<Passage>> passages;
   for (const auto& [edge, recorded] : step.edges) {
-    const Way way = wayOf(plan, edge);
+    const WorkerPair workers = workersOf(plan, edge);
     Passage passage = recorded;
-    if (auto known = longest.find(way); known != longest.end() && !passage.isWaitedFor()) {
+    if (auto known = longest.find(workers); known != longest.end() && !passage.isWaitedFor()) {
       passage.receiveEnd = std::min(passage.receiveEnd, passage.sendEnd + known->second);
     }
-    if (way.first != way.second) {
-      passages[way.first].push_back(passage);
-      passages[way.second].push_back(passage);
+    if (workers.first != workers.second) {
+      passages[workers.first].push_back(passage);
+      passages[workers.second].push_back(passage);
     }
   }
   return passages;
 }
 
-void addNodes(const format::PlanFile& plan, const Step& step, const std::map<Way, int64_t>& longest,
-              std::map<NodeId, NodeRuns>& nodes) {
+void addNodes(const format::PlanFile& plan, const Step& step,
+              const std::map<WorkerPair, int64_t>& longest, std::map<NodeId, NodeRuns>& nodes) {
   std::map<uint32_t, std::vector<Passage>> passages = passagesOf(plan, step, longest);
   for (const auto& entry : step.nodes) {
     const NodeRun& run = entry.second;
@@ -365,7 +366,7 @@ RunTimes mediansOf(const format::PlanFile& plan, const std::map<uint64_t, const 
   std::map<uint32_t, EdgeRuns> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;
   RunTimes times;
-  const std::map<Way, int64_t> longest = longestPassages(plan, steps);
+  const std::map<WorkerPair, int64_t> longest = longestPassages(plan, steps);
   for (const auto& [number, step] : steps) {
     addNodes(plan, *step, longest, nodes);
     for (const auto& [edge, passage] : step->edges) {

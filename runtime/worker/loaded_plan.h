@@ -146,7 +146,7 @@ class LoadedPlan {
   absl::Status handOverEdges();
   static bool canTransferDirectly(devices::Program& program, size_t edge);
   absl::Status handOver(size_t from, size_t edge);
-  void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
+  void noteHostTransfer(size_t part, uint32_t edge, absl::string_view why);
   void lockSources();
   absl::Status lockSource(size_t to, const devices::EdgeBinding& end);
   bool note(size_t part, const std::string& note);

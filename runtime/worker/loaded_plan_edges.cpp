@@ -85,12 +85,12 @@ absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
       continue;
     }
     devices::DirectTransfers* transfers = source.owner->device->directTransfers();
-    absl::Status way = transfers == nullptr
-                           ? absl::UnimplementedError("no device of this kind does")
-                           : transfers->canAccessPeer(*target.owner->device);
-    if (!way.ok()) {
-      if (!absl::IsUnimplemented(way)) {
-        noteHostWay(to, id, way.message());
+    absl::Status access = transfers == nullptr
+                              ? absl::UnimplementedError("no device of this kind does")
+                              : transfers->canAccessPeer(*target.owner->device);
+    if (!access.ok()) {
+      if (!absl::IsUnimplemented(access)) {
+        noteHostTransfer(to, id, access.message());
       }
       continue;
     }
@@ -105,7 +105,7 @@ absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
 }
 
 /// Tells why what part `part` gets by an edge goes by the host.
-void LoadedPlan::noteHostWay(size_t part, uint32_t edge, absl::string_view why) {
+void LoadedPlan::noteHostTransfer(size_t part, uint32_t edge, absl::string_view why) {
   note(part, absl::StrCat("what comes from ", sourceOf(*plan_, edge),
                           " goes through the host's memory: ", why));
 }
@@ -247,10 +247,10 @@ absl::StatusOr<std::string> LoadedPlan::carryGpuMemory(const PlanHome& home, siz
   if (!home.gpuPeers.contains(peer) || !network_->carries(transfers->memory())) {
     const format::PlanDevice& source = plan_->device(plan_->edge(binding.edge).source());
     if (!binding.send && format::textOf(source.kind()) == end.owner->device->description().kind) {
-      noteHostWay(part, binding.edge,
-                  !home.carriesGpuMemory.ok()
-                      ? std::string(home.carriesGpuMemory.message())
-                      : absl::StrCat("the network of worker ", peer, " carries nothing else"));
+      noteHostTransfer(part, binding.edge,
+                       !home.carriesGpuMemory.ok()
+                           ? std::string(home.carriesGpuMemory.message())
+                           : absl::StrCat("the network of worker ", peer, " carries nothing else"));
     }
     return std::string();
   }

@@ -82,8 +82,8 @@ std::string interfaceOf(const sockaddr& address) {
   return "";
 }
 
-/// Our own interface on the way to `to`: connecting a datagram socket sends nothing.
-std::string interfaceOnTheWay(const addrinfo& to) {
+/// Our own interface towards `to`: connecting a datagram socket sends nothing.
+std::string interfaceTowards(const addrinfo& to) {
   int fd = socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     return "";
@@ -180,7 +180,7 @@ absl::Status checkInterfaces(const std::string& interfaces) {
 
 std::string interfaceTowards(const std::string& host) {
   auto found = resolve(host);
-  return found.ok() ? interfaceOnTheWay(**found) : "";
+  return found.ok() ? interfaceTowards(**found) : "";
 }
 
 }  // namespace graphrun::runtime

@@ -45,6 +45,8 @@ OLD = [
     ("", r"StepTime|StepClock|stepTimes", "KernelTime, KernelClock, kernelTimes"),
     ("", r"CollectiveSteps", "CollectiveProgram"),
     ("devices/", r"Ways?|ways?_|\w*[a-z0-9]Ways|denseWay|[wW]ay_?[cC]hoice|Alternatives?", "WorkCandidate, selectKernels, …"),
+    ("", r"Ways?|Way(?=Files)\w+|parseWays|wayName", "TestMode, LineKind, …: the exact noun"),
+    ("placement/", r"MeanWays|ways(FromBegin|ToEnd)", "MeanPaths, pathsFromBegin, pathsToEnd"),
     ("devices/compiler/", r"Work", "WorkItem"),
     ("devices/", r"WorkPlanner|planWork|plan_work", "collectWorkItems, kernel_selection"),
 ]

@@ -109,8 +109,9 @@ Values momentum(Node& node) {
     mlir::Value later = greater(node, step, node.scalarLike(step, 0));
     mlir::Value share = select(node, later, node.scalarLike(x[0], beta), node.scalarLike(x[0], 1));
     mlir::Value speed = add(node, times(node, x[2], alpha), mul(node, share, gradient));
-    mlir::Value way = mode == "nesterov" ? add(node, gradient, times(node, speed, alpha)) : speed;
-    return {sub(node, x[0], mul(node, rate, way)), speed};
+    mlir::Value descent =
+        mode == "nesterov" ? add(node, gradient, times(node, speed, alpha)) : speed;
+    return {sub(node, x[0], mul(node, rate, descent)), speed};
   });
 }
 

@@ -13,7 +13,7 @@
 #include "frontends/cli/expected_failures.h"
 #include "frontends/cli/symbolic_model.h"
 #include "frontends/cli/test_case.h"
-#include "frontends/cli/test_ways.h"
+#include "frontends/cli/test_modes.h"
 #include "frontends/cli/wire_format.h"
 
 namespace graphrun::cli {
@@ -99,14 +99,15 @@ TEST_CASE("expected failures have a name and a reason") {
   CHECK(exitCodeOf(readExpectedFailures("/nowhere/list").status()) == kBadFile);
 }
 
-TEST_CASE("ways are given by name") {
-  CHECK(*parseWays("whole") == std::vector<Way>{Way::kWhole});
-  CHECK(*parseWays("split,symbolic") == std::vector<Way>{Way::kSplit, Way::kSymbolic});
+TEST_CASE("modes are given by name") {
+  CHECK(*parseTestModes("whole") == std::vector<TestMode>{TestMode::kWhole});
+  CHECK(*parseTestModes("split,symbolic") ==
+        std::vector<TestMode>{TestMode::kSplit, TestMode::kSymbolic});
   for (const char* bad : {"", "whole,", "Whole", "all"}) {
-    CHECK(exitCodeOf(parseWays(bad).status()) == kUsage);
+    CHECK(exitCodeOf(parseTestModes(bad).status()) == kUsage);
   }
-  CHECK(TestCase{"a/test_add", Way::kWhole}.name() == "test_add");
-  CHECK(TestCase{"a/test_add", Way::kSplit}.name() == "test_add/split");
+  CHECK(TestCase{"a/test_add", TestMode::kWhole}.name() == "test_add");
+  CHECK(TestCase{"a/test_add", TestMode::kSplit}.name() == "test_add/split");
 }
 
 /// A field of bytes, as in a protocol buffer.

@@ -1,6 +1,6 @@
-// The ways in which `graphrun test` runs a case, and the files that they need.
-#ifndef GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
-#define GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
+// The modes in which `graphrun test` runs a case, and the files that they need.
+#ifndef GRAPHRUN_FRONTENDS_CLI_TEST_MODES_H_
+#define GRAPHRUN_FRONTENDS_CLI_TEST_MODES_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace graphrun::cli {
 
-enum class Way {
+enum class TestMode {
   kWhole,     ///< as it is, where the options say
   kSymbolic,  ///< with open dims: symbolic_model.h
   /// Over two CPU devices of this process, each operation on one drawn by a seed; inputs and
@@ -25,26 +25,26 @@ enum class Way {
 inline constexpr uint32_t kSplitThreads = 1;
 
 /// "whole", "symbolic", "split".
-const char* wayName(Way way);
-/// The ways of "whole,symbolic"; InvalidArgument for another word.
-absl::StatusOr<std::vector<Way>> parseWays(const std::string& text);
+const char* testModeName(TestMode mode);
+/// The modes of "whole,symbolic"; InvalidArgument for another word.
+absl::StatusOr<std::vector<TestMode>> parseTestModes(const std::string& text);
 
 /// Files in a scratch folder. Made before processes are forked; safe to use in all of them.
-class WayFiles {
+class TestModeFiles {
  public:
-  static absl::StatusOr<WayFiles> create();
+  static absl::StatusOr<TestModeFiles> create();
   /// The model to run in place of `model`, and what to change in `options`. `seed` and `name`
   /// decide the split.
-  absl::StatusOr<std::string> prepare(Way way, const std::string& model, uint64_t seed,
+  absl::StatusOr<std::string> prepare(TestMode mode, const std::string& model, uint64_t seed,
                                       const std::string& name,
                                       runtime::SessionOptions& options) const;
 
  private:
-  explicit WayFiles(runtime::ScratchFolder folder) : folder_(std::move(folder)) {}
+  explicit TestModeFiles(runtime::ScratchFolder folder) : folder_(std::move(folder)) {}
 
   runtime::ScratchFolder folder_;
 };
 
 }  // namespace graphrun::cli
 
-#endif  // GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
+#endif  // GRAPHRUN_FRONTENDS_CLI_TEST_MODES_H_

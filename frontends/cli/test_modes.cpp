@@ -1,4 +1,4 @@
-#include "frontends/cli/test_ways.h"
+#include "frontends/cli/test_modes.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 namespace graphrun::cli {
 namespace {
 
-constexpr const char* kWayNames[] = {"whole", "symbolic", "split"};
+constexpr const char* kTestModeNames[] = {"whole", "symbolic", "split"};
 
 /// Two CPUs that this process may use; one and the same where it has no other.
 std::pair<int, int> twoCores() {
@@ -47,41 +47,41 @@ std::string twoDevices() {
 
 }  // namespace
 
-const char* wayName(Way way) { return kWayNames[static_cast<size_t>(way)]; }
+const char* testModeName(TestMode mode) { return kTestModeNames[static_cast<size_t>(mode)]; }
 
-absl::StatusOr<std::vector<Way>> parseWays(const std::string& text) {
-  std::vector<Way> ways;
+absl::StatusOr<std::vector<TestMode>> parseTestModes(const std::string& text) {
+  std::vector<TestMode> modes;
   for (absl::string_view word : absl::StrSplit(text, ',')) {
     size_t index = 0;
-    while (index < std::size(kWayNames) && word != kWayNames[index]) {
+    while (index < std::size(kTestModeNames) && word != kTestModeNames[index]) {
       ++index;
     }
-    if (index == std::size(kWayNames)) {
+    if (index == std::size(kTestModeNames)) {
       return usageError(
           absl::StrCat("--ways: '", word, "' is none of whole, symbolic, split (a comma between)"));
     }
-    ways.push_back(static_cast<Way>(index));
+    modes.push_back(static_cast<TestMode>(index));
   }
-  return ways;
+  return modes;
 }
 
-absl::StatusOr<WayFiles> WayFiles::create() {
+absl::StatusOr<TestModeFiles> TestModeFiles::create() {
   GR_ASSIGN_OR_RETURN(runtime::ScratchFolder folder, runtime::ScratchFolder::create());
-  WayFiles files(std::move(folder));
+  TestModeFiles files(std::move(folder));
   GR_RETURN_IF_ERROR(writeText((files.folder_.path() / "two_devices.yaml").string(), twoDevices()));
   return files;
 }
 
-absl::StatusOr<std::string> WayFiles::prepare(Way way, const std::string& model, uint64_t seed,
-                                              const std::string& name,
-                                              runtime::SessionOptions& options) const {
-  if (way == Way::kSymbolic) {
+absl::StatusOr<std::string> TestModeFiles::prepare(TestMode mode, const std::string& model,
+                                                   uint64_t seed, const std::string& name,
+                                                   runtime::SessionOptions& options) const {
+  if (mode == TestMode::kSymbolic) {
     GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(model));
     std::string open = (folder_.path() / absl::StrCat(getpid(), ".onnx")).string();
     GR_RETURN_IF_ERROR(writeText(open, withSymbolicDims(file.bytes())));
     return open;
   }
-  if (way == Way::kSplit) {
+  if (mode == TestMode::kSplit) {
     options.cluster = (folder_.path() / "two_devices.yaml").string();
     std::string text = absl::StrCat(name, " ", seed);
     options.strategy = absl::StrCat(
