@@ -95,13 +95,13 @@ def workers(commands, environment):
 @contextlib.contextmanager
 def tcp(args, folder, count):
     """Tensors go through TCP sockets of this machine."""
-    places = {f"w{i}": f"127.0.0.1:{PORT + i}" for i in range(count)}
-    commands = [[args.graphrun, "worker", "--listen", place] for place in places.values()]
+    endpoints = {f"w{i}": f"127.0.0.1:{PORT + i}" for i in range(count)}
+    commands = [[args.graphrun, "worker", "--listen", endpoint] for endpoint in endpoints.values()]
     environment = {"UCX_TLS": "tcp,self", "GRAPHRUN_CACHE_DIR": os.path.join(folder, "worker")}
     with workers(commands, environment):
         yield Cluster(folder, f"tcp {count}",
-                      {name: (place, *core)
-                       for (name, place), core in zip(places.items(), cores(count))})
+                      {name: (endpoint, *core)
+                       for (name, endpoint), core in zip(endpoints.items(), cores(count))})
 
 
 @contextlib.contextmanager
@@ -115,18 +115,18 @@ def slow(args, folder, _):
             node.run("tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", RATE, "burst", "64kb",
                      "latency", "20ms")
         hosts = {f"w{i}": address for i, address in enumerate(pair.ADDRESSES)}
-        places = {name: f"{address}:{PORT}" for name, address in hosts.items()}
+        endpoints = {name: f"{address}:{PORT}" for name, address in hosts.items()}
         certs = os.path.join(folder, "certs")
         subprocess.run([args.graphrun, "certs", certs, *(f"{name}={host}" for name, host in hosts.items())],
                        check=True, stdout=subprocess.DEVNULL)
-        commands = [[*node.inside, args.graphrun, "worker", "--listen", place,
+        commands = [[*node.inside, args.graphrun, "worker", "--listen", endpoint,
                      "--ca", f"{certs}/ca.pem", "--cert", f"{certs}/{name}.pem",
-                     "--key", f"{certs}/{name}.key"] for (name, place), node in zip(places.items(), pair.nodes)]
+                     "--key", f"{certs}/{name}.key"] for (name, endpoint), node in zip(endpoints.items(), pair.nodes)]
         environment = {"UCX_TLS": "tcp,self", "GRAPHRUN_CACHE_DIR": os.path.join(folder, "worker")}
         with workers(commands, environment):
             yield Cluster(folder, f"tcp {RATE}",
-                          {name: (place, *core)
-                           for (name, place), core in zip(places.items(), cores(2))},
+                          {name: (endpoint, *core)
+                           for (name, endpoint), core in zip(endpoints.items(), cores(2))},
                           {"ca": f"{certs}/ca.pem", "cert": f"{certs}/coordinator.pem",
                            "key": f"{certs}/coordinator.key"}, pair.nodes[0].inside)
     finally:

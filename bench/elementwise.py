@@ -49,7 +49,7 @@ class Copy:
 
     def part(self, index, barrier, times):
         begin, end = (self.size * i // self.threads for i in (index, index + 1))
-        places = [array.ctypes.data + begin for array in (self.target, self.source)]
+        addresses = [array.ctypes.data + begin for array in (self.target, self.source)]
         finish = time.perf_counter() + SECONDS
         # All threads stop after the same number of copies: the first one tells.
         while True:
@@ -59,7 +59,7 @@ class Copy:
             if not self.going:
                 return
             start = time.perf_counter()
-            ctypes.memmove(*places, end - begin)  # without Python's lock
+            ctypes.memmove(*addresses, end - begin)  # without Python's lock
             barrier.wait()
             if index == 0:
                 times.append(time.perf_counter() - start)

@@ -12,7 +12,7 @@
 
 namespace graphrun::devices {
 
-/// A program's place among devices that carry out collectives together (Plan.communicators).
+/// A program's rank among devices that carry out collectives together (Plan.communicators).
 struct CommunicatorRank {
   uint32_t communicator = 0;  ///< id in the plan
   uint32_t member = 0;        ///< this device's position in it
@@ -38,7 +38,7 @@ class CollectiveProgram {
   /// The communicators that its records use, by their ids in the plan, ascending.
   virtual absl::Span<const uint32_t> communicators() const = 0;
   /// Begins to join one of them, before the first step; does not wait for the other members.
-  virtual absl::Status join(const CommunicatorRank& place) = 0;
+  virtual absl::Status join(const CommunicatorRank& rank) = 0;
   /// Returns whether one that it began to join has all of its members by now; fails when it never
   /// will.
   virtual absl::StatusOr<bool> hasJoined(uint32_t communicator) = 0;

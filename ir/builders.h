@@ -7,7 +7,7 @@
 
 namespace graphrun::ir {
 
-/// Creates the gr operation `name` ("gr.conv") at the builder's place and derives its result types.
+/// Creates the gr operation `name` ("gr.conv") at the insertion point and derives its result types.
 /// Fails, with the diagnostic on `loc`, when operands and attributes do not fit; nothing is
 /// inserted then. `results` is needed only for operations of more than one result.
 mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Location loc,

@@ -16,7 +16,7 @@
 
 namespace graphrun::ir {
 
-/// Marks an operation whose result elements depend each on the operand elements at its place
+/// Marks an operation whose result elements depend each on the operand elements at its position
 /// (broadcast), so that chains of such operations can become one loop.
 template <typename ConcreteType>
 class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwise> {};
@@ -81,7 +81,7 @@ inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 inline constexpr llvm::StringLiteral kNameAttr = "gr.name";
 /// Operation attribute: where the operation runs (`#gr.device`).
 inline constexpr llvm::StringLiteral kDeviceAttr = "gr.device";
-/// Operation attribute: place in the order of the operations of its device (i64).
+/// Operation attribute: position in the order of the operations of its device (i64).
 inline constexpr llvm::StringLiteral kRankAttr = "gr.rank";
 /// Operation attribute: threads of its device that it runs on (i64); without it: all.
 inline constexpr llvm::StringLiteral kThreadsAttr = "gr.threads";

@@ -79,17 +79,17 @@ void forEachBroadcast(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
     strides[rank - from.size() + i] = from[i] == 1 ? 0 : stride;
     stride *= from[i];
   }
-  llvm::SmallVector<int64_t> place(rank, 0);
+  llvm::SmallVector<int64_t> index(rank, 0);
   int64_t in = 0;
   for (int64_t out = 0; out < total; ++out) {
     visit(out, in);
     for (size_t i = rank; i-- > 0;) {
       in += strides[i];
-      if (++place[i] < to[i]) {
+      if (++index[i] < to[i]) {
         break;
       }
       in -= strides[i] * to[i];
-      place[i] = 0;
+      index[i] = 0;
     }
   }
 }

@@ -28,11 +28,11 @@ llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr attr);
 mlir::DenseElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values);
 mlir::DenseElementsAttr makeInts(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> values);
 
-/// The constant of `type` from the elements at `places` (row-major) of `input`.
+/// The constant of `type` from the elements at `offsets` (row-major) of `input`.
 mlir::Attribute pick(mlir::DenseElementsAttr input, mlir::RankedTensorType type,
-                     llvm::ArrayRef<int64_t> places);
+                     llvm::ArrayRef<int64_t> offsets);
 
-/// Calls `visit(out, in)` for each element of `to`, where `in` is its place in a row-major tensor
+/// Calls `visit(out, in)` for each element of `to`, where `in` is its offset in a row-major tensor
 /// of shape `from` that broadcasts to `to`.
 void forEachBroadcast(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
                       llvm::function_ref<void(int64_t out, int64_t in)> visit);

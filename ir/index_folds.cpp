@@ -19,7 +19,7 @@ struct Lines {
       }
     }
   }
-  int64_t place(int64_t line, int64_t i) const {
+  int64_t offset(int64_t line, int64_t i) const {
     return (line / inner * dim + i) * inner + line % inner;
   }
 };
@@ -63,9 +63,9 @@ mlir::OpFoldResult GatherElementsOp::fold(FoldAdaptor adaptor) {
   }
   llvm::ArrayRef<int64_t> shape = input.getType().getShape();
   auto rank = static_cast<int64_t>(shape.size());
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> offsets;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    int64_t place = 0;
+    int64_t offset = 0;
     int64_t stride = 1;
     int64_t rest = i;
     for (int64_t d = rank; d-- > 0;) {
@@ -75,12 +75,12 @@ mlir::OpFoldResult GatherElementsOp::fold(FoldAdaptor adaptor) {
       if (at < 0 || at >= shape[d]) {
         return nullptr;
       }
-      place += at * stride;
+      offset += at * stride;
       stride *= shape[d];
     }
-    places.push_back(place);
+    offsets.push_back(offset);
   }
-  return pick(input, type, places);
+  return pick(input, type, offsets);
 }
 
 mlir::OpFoldResult GatherNdOp::fold(FoldAdaptor adaptor) {
@@ -96,19 +96,19 @@ mlir::OpFoldResult GatherNdOp::fold(FoldAdaptor adaptor) {
   for (int64_t size : shape.drop_front(depth)) {
     slice *= size;
   }
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> offsets;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    int64_t place = 0;
+    int64_t offset = 0;
     for (int64_t d = 0; d < depth; ++d) {
       int64_t at = wrapped((*indices)[i / slice * depth + d], shape[d]);
       if (at < 0) {
         return nullptr;
       }
-      place = place * shape[d] + at;
+      offset = offset * shape[d] + at;
     }
-    places.push_back(place * slice + i % slice);
+    offsets.push_back(offset * slice + i % slice);
   }
-  return pick(input, type, places);
+  return pick(input, type, offsets);
 }
 
 mlir::LogicalResult NonZeroOp::fold(FoldAdaptor adaptor,
@@ -151,11 +151,11 @@ mlir::OpFoldResult ArgReduceOp::fold(FoldAdaptor adaptor) {
   for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     int64_t best = 0;
     for (int64_t i = 0; i < lines.dim; ++i) {
-      double a = sign * x[lines.place(line, i)];
+      double a = sign * x[lines.offset(line, i)];
       if (!(std::abs(a) < 0x1p53)) {
         return nullptr;  // NaN, or an integer that a double may not hold
       }
-      double b = sign * x[lines.place(line, best)];
+      double b = sign * x[lines.offset(line, best)];
       best = a > b || (a == b && getLast()) ? i : best;
     }
     result.push_back(best);
@@ -182,10 +182,10 @@ mlir::OpFoldResult CumulativeOp::fold(FoldAdaptor adaptor) {
   for (int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     uint64_t total = product ? 1 : 0;
     for (int64_t i = 0; i < lines.dim; ++i) {
-      int64_t place = lines.place(line, getReverse() ? lines.dim - 1 - i : i);
-      auto next = static_cast<uint64_t>(x[place]);
+      int64_t offset = lines.offset(line, getReverse() ? lines.dim - 1 - i : i);
+      auto next = static_cast<uint64_t>(x[offset]);
       uint64_t with = product ? total * next : total + next;
-      result[place] = static_cast<int64_t>(getExclusive() ? total : with);
+      result[offset] = static_cast<int64_t>(getExclusive() ? total : with);
       total = with;
     }
   }

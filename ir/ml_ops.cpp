@@ -67,9 +67,9 @@ mlir::LogicalResult NgramCountOp::inferTypes(Types& types) {
   if (dims && (dims->empty() || dims->size() > 2)) {
     return emitOpError() << "input is of rank " << dims->size() << ", expected 1 or 2";
   }
-  for (int64_t place : getPlaces()) {
-    if (place < 0 || place >= getSize()) {
-      return emitOpError() << "counts at place " << place << ", expected 0 to " << getSize() - 1;
+  for (int64_t index : getPlaces()) {
+    if (index < 0 || index >= getSize()) {
+      return emitOpError() << "counts at index " << index << ", expected 0 to " << getSize() - 1;
     }
   }
   if (getShortest() < 1 || getLongest() < getShortest() || getSkips() < 0) {

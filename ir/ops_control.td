@@ -19,7 +19,7 @@ def GR_DeferredOp : GR_PlannedOp<"deferred"> {
   let summary = "a node of the source model that needs to know more than can be known on import";
   let description = [{
     `node` is the node as its frontend wrote it (ONNX: the bytes of a NodeProto, without subgraphs)
-    and `opset` the version that gives it its meaning. `places` are the places of the operands among
+    and `opset` the version that gives it its meaning. `places` are the indices of the operands among
     the node's inputs. The frontend makes it into other operations once all operands have static
     types; what it must know of their elements it then names in `deciding`.
   }];

@@ -20,7 +20,7 @@ def GR_RangeOp : GR_PureOp<"range"> {
 def GR_GatherElementsOp : GR_PureOp<"gather_elements", [GR_TakesStrings]> {
   let summary = "pick one element for each index, along an axis";
   let description = [{
-    The result has the shape of `indices`; its element at p is the input's at p with the place on
+    The result has the shape of `indices`; its element at p is the input's at p with the index on
     `axis` replaced by the index. Negative indices count from the end.
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$indices, GR_IntAttr:$axis);
@@ -41,7 +41,7 @@ def GR_GatherNdOp : GR_PureOp<"gather_nd", [GR_TakesStrings]> {
   let hasFolder = 1;
 }
 
-// A copy of the input with some places written.
+// A copy of the input with some elements written.
 class GR_ScatterOp<string mnemonic> : GR_PureOp<mnemonic, [GR_TakesStrings]> {
   let results = (outs GR_Tensor:$output);
 }
@@ -49,7 +49,7 @@ class GR_ScatterOp<string mnemonic> : GR_PureOp<mnemonic, [GR_TakesStrings]> {
 def GR_ScatterElementsOp : GR_ScatterOp<"scatter_elements"> {
   let summary = "write one element for each index, along an axis";
   let description = [{
-    `updates` has the shape of `indices`; its element at p goes to p with the place on `axis`
+    `updates` has the shape of `indices`; its element at p goes to p with the index on `axis`
     replaced by the index. `reduction` is `none`, or says how an update joins what is there: `add`,
     `mul`, `min`, `max`. Where updates meet they are taken in row-major order.
   }];
@@ -73,7 +73,7 @@ def GR_ScatterNdOp : GR_ScatterOp<"scatter_nd"> {
 def GR_NonZeroOp : GR_PureOp<"non_zero"> {
   let summary = "positions of the elements that are not zero";
   let description = [{
-    `positions` is i64, rank x elements: column j holds the j-th place in row-major order. Only the
+    `positions` is i64, rank x elements: column j holds the j-th index in row-major order. Only the
     first `count` (i64, one element) columns are real, the rest is 0.
   }];
   let noGradient = "integer result";
@@ -86,7 +86,7 @@ def GR_UniqueOp : GR_PureOp<"unique", [GR_TakesStrings]> {
   let summary = "the distinct slices along an axis";
   let description = [{
     `values` holds each distinct slice once, ascending (lexicographic) when `sorted`, else in order
-    of first occurrence; `first` where it occurs first, `occurrences` how often; `inverse` the place
+    of first occurrence; `first` where it occurs first, `occurrences` how often; `inverse` the index
     in `values` of each slice of the input. All but `inverse` are as long as the axis; only the
     first `count` (i64, one element) slices are real, the rest is 0.
   }];

@@ -6,9 +6,9 @@
 include "ir/gr_dialect.td"
 
 def GR_LookupOp : GR_PureOp<"lookup", [GR_TakesStrings]> {
-  let summary = "the place of each element in a list of keys";
+  let summary = "the index of each element in a list of keys";
   let description = [{
-    `keys` is 1-D and of the input's type. The result has the input's shape and is i64: the last place
+    `keys` is 1-D and of the input's type. The result has the input's shape and is i64: the last index
     whose key equals the element (NaN equals NaN), or the number of keys where there is none. An
     element without a key is an error at run time when `required` is set.
   }];
@@ -23,7 +23,7 @@ def GR_NgramCountOp : GR_PureOp<"ngram_count", [GR_TakesStrings]> {
   let description = [{
     `input` is C or NxC, `pool` 1-D, both i64 or strings. The pool holds all 1-grams, then all 2-grams
     and so on; `starts[n - 1]` is where the n-grams begin. The i-th n-gram of the pool is counted at
-    place `places[i]` of the result, f32 of shape `size` or Nxsize. Counted are n-grams of `shortest`
+    element `places[i]` of the result, f32 of shape `size` or Nxsize. Counted are n-grams of `shortest`
     to `longest` elements that are each `d` apart, for `d` from 1 to 1 + `skips`; 1-grams once.
   }];
   let noGradient = "counts";
@@ -40,7 +40,7 @@ def GR_TreeEnsembleOp : GR_PureOp<"tree_ensemble"> {
     `nodes` is i64, Kx7. A row says how the feature is compared: 0 `<=`, 1 `<`, 2 `>=`, 3 `>`, 4 `==`,
     5 `!=` the split of the node, 6 is a member of `members[c5, c6)`, 7 leaf; then the feature; the
     nodes to go to when the comparison holds and when it does not; whether NaN counts as holding. A
-    leaf has `weights[c2, c3)`, each added to the output in `targets` at its place. `roots` are the
+    leaf has `weights[c2, c3)`, each added to the output in `targets` at its index. `roots` are the
     first nodes of the trees. `aggregate` is `sum`, `average` (the sum over the number of trees),
     `min` or `max` of the weights of an output, 0 where it has none.
   }];

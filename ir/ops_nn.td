@@ -40,7 +40,7 @@ def GR_ConvTransposeOp : GR_PureOp<"conv_transpose"> {
 def GR_DeformConvOp : GR_PureOp<"deform_conv", [AttrSizedOperandSegments]> {
   let summary = "convolution whose window is bent by offsets";
   let description = [{
-    As gr.conv, but filter element k at a result position reads the input at its place plus
+    As gr.conv, but filter element k at a result position reads the input at its position plus
     `offsets`, linearly interpolated and zero outside, times `mask` when given (Zhu et al.,
     "Deformable ConvNets v2", 2019). `offsets` is N x offset_groups * K1 … Kr * r x result dims, `mask`
     N x offset_groups * K1 … Kr x result dims; each of the `offset_groups` serves as many of the input's
@@ -81,7 +81,7 @@ def GR_LpPoolOp : GR_PoolOp<"lp_pool", "p-norm"> {
 def GR_MaxPoolWithIndicesOp : GR_PoolOp<"max_pool_with_indices", "largest element"> {
   let summary = "largest element of each window, and where it is";
   let description = [{
-    As gr.max_pool; `indices` (i64) holds the place of the first largest element in the whole input,
+    As gr.max_pool; `indices` (i64) holds the index of the first largest element in the whole input,
     row-major, or with the spatial dims in reverse order when `column_major`.
   }];
   let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
@@ -157,7 +157,7 @@ def GR_ResizeOp : GR_PureOp<"resize", [AttrSizedOperandSegments]> {
     is its nearest_mode (`round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`). `antialias`
     widens the linear or cubic filter of a scale below 1 accordingly. `roi` (1-D: the starts, then
     the ends, one a dim, in parts of the dim) is what `tf_crop_and_resize` takes from the input;
-    places outside the input give `extrapolation`.
+    positions outside the input give `extrapolation`.
   }];
   let shapedBy = "getScales(), getSizes()";
   let arguments = (ins GR_Tensor:$input, Optional<GR_Tensor>:$scales, Optional<GR_Tensor>:$sizes,

@@ -39,7 +39,7 @@ def GR_ReshapeOp : GR_MovementOp<"reshape", [GR_View]> {
   let summary = "the same elements in another shape";
   let description = [{
     `shape` is a 1-D int64 tensor. One dim may be -1 and follows from the rest; 0 copies the input's
-    dim at that place unless `allow_zero` is set.
+    dim at that index unless `allow_zero` is set.
   }];
   let shapedBy = "getShape()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$shape,
@@ -54,7 +54,7 @@ def GR_SqueezeOp : GR_MovementOp<"squeeze", [GR_View]> {
 
 def GR_UnsqueezeOp : GR_MovementOp<"unsqueeze", [GR_View]> {
   let summary = "insert dims of 1";
-  let description = [{ `axes` are places in the result, in [0, result rank), ascending and unique. }];
+  let description = [{ `axes` are indices in the result, in [0, result rank), ascending and unique. }];
   let arguments = (ins GR_Tensor:$input, DenseI64ArrayAttr:$axes);
 }
 

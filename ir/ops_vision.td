@@ -1,13 +1,13 @@
-// These operations sample images at computed places.
+// These operations sample images at computed positions.
 #ifndef GRAPHRUN_IR_OPS_VISION_TD
 #define GRAPHRUN_IR_OPS_VISION_TD
 
 include "ir/gr_dialect.td"
 
 def GR_GridSampleOp : GR_PureOp<"grid_sample"> {
-  let summary = "the input at the places that a grid names";
+  let summary = "the input at the positions that a grid names";
   let description = [{
-    `input` is N x C x D1 … Dr, `grid` N x G1 … Gr x r, the result N x C x G1 … Gr. A place has its
+    `input` is N x C x D1 … Dr, `grid` N x G1 … Gr x r, the result N x C x G1 … Gr. A position has its
     coordinate along the last dim first; -1 and 1 are the centres of the first and last element when
     `align_corners`, else their outer edges. `mode` is `nearest` (ties to even), `linear` or `cubic`
     (coefficient -0.75). `padding` says what lies outside: `zeros`, `border` (the nearest element)
@@ -52,10 +52,10 @@ def GR_RoiMaxPoolOp : GR_PureOp<"roi_max_pool"> {
 }
 
 def GR_Col2ImOp : GR_PureOp<"col2im"> {
-  let summary = "blocks of images, added up at their places";
+  let summary = "blocks of images, added up at their positions";
   let description = [{
-    `input` is N x C * B1 … Br x L: one column for each of the L places of a block of shape `block`
-    (i64, r) in an image of shape `image` (i64, r), row-major; the result is N x C x image. Places
+    `input` is N x C * B1 … Br x L: one column for each of the L positions of a block of shape `block`
+    (i64, r) in an image of shape `image` (i64, r), row-major; the result is N x C x image. Positions
     follow from `strides`, `dilations` and `pads` (begins, then ends) as in gr.conv.
   }];
   let shapedBy = "getImage(), getBlock()";

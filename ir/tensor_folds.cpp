@@ -41,14 +41,14 @@ mlir::Attribute foldElements(mlir::Value value) {
 }  // namespace
 
 mlir::Attribute pick(mlir::DenseElementsAttr input, mlir::RankedTensorType type,
-                     llvm::ArrayRef<int64_t> places) {
+                     llvm::ArrayRef<int64_t> offsets) {
   if (input.isSplat()) {
     return input.resizeSplat(type);
   }
   auto elements = llvm::to_vector(input.getValues<mlir::Attribute>());
   llvm::SmallVector<mlir::Attribute> picked;
-  for (int64_t place : places) {
-    picked.push_back(elements[place]);
+  for (int64_t offset : offsets) {
+    picked.push_back(elements[offset]);
   }
   return mlir::DenseElementsAttr::get(type, picked);
 }
@@ -92,17 +92,17 @@ mlir::OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   for (size_t i = permutation.size(); i-- > 1;) {
     strides[i - 1] = strides[i] * input.getType().getDimSize(i);
   }
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> offsets;
   for (int64_t out = 0; out < type.getNumElements(); ++out) {
     int64_t rest = out;
-    int64_t place = 0;
+    int64_t offset = 0;
     for (size_t i = permutation.size(); i-- > 0;) {
-      place += rest % type.getDimSize(i) * strides[permutation[i]];
+      offset += rest % type.getDimSize(i) * strides[permutation[i]];
       rest /= type.getDimSize(i);
     }
-    places.push_back(place);
+    offsets.push_back(offset);
   }
-  return pick(input, type, places);
+  return pick(input, type, offsets);
 }
 
 mlir::OpFoldResult ConcatOp::fold(FoldAdaptor) {

@@ -45,11 +45,11 @@ mlir::RankedTensorType partType(mlir::Operation* collective, unsigned member);
 /// or a constant steps read all and cut it themselves.
 bool isCutAtSource(mlir::Value operand);
 
-/// All parts of an operand, by member, at the builder's place.
+/// All parts of an operand, by member, at the insertion point.
 llvm::SmallVector<mlir::Value> buildParts(mlir::OpBuilder& builder, mlir::Location loc,
                                           mlir::Operation* collective, mlir::Value operand);
 
-/// Builds the computation of a step at the builder's place: `inputs` are the operands, or the parts
+/// Builds the computation of a step at the insertion point: `inputs` are the operands, or the parts
 /// of them that it finds, or, for a step that joins, the results of the other steps. Combines in
 /// the order of the operands, in kernels of up to 16 of them.
 mlir::Value buildStep(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* collective,

@@ -106,8 +106,8 @@ mlir::Value permuted(Emitter& emitter, mlir::Value value, llvm::ArrayRef<int64_t
                             {integers(emitter, "permutation", permutation)});
 }
 
-/// The places 0, 1 … of dim `axis`, with a dim of 1 for each of the `behind` dims behind it.
-mlir::Value placesOf(Emitter& emitter, mlir::Value value, int64_t axis, int64_t behind) {
+/// The positions 0, 1 … of dim `axis`, with a dim of 1 for each of the `behind` dims behind it.
+mlir::Value positionsOf(Emitter& emitter, mlir::Value value, int64_t axis, int64_t behind) {
   mlir::Value size = dims(emitter, value, axis, axis + 1);
   mlir::Value range =
       emitter.emit("gr.range", {emitter.constant({0}), size, emitter.constant({1})});
@@ -212,11 +212,11 @@ class Einsum {
         if (term.labels[i] != term.labels[j]) {
           continue;
         }
-        auto places = [&](size_t axis) {
-          return placesOf(emitter_, term.value, static_cast<int64_t>(axis),
-                          static_cast<int64_t>(term.labels.size() - 1 - axis));
+        auto positions = [&](size_t axis) {
+          return positionsOf(emitter_, term.value, static_cast<int64_t>(axis),
+                             static_cast<int64_t>(term.labels.size() - 1 - axis));
         };
-        mlir::Value same = emitter_.emit("gr.equal", {places(i), places(j)});
+        mlir::Value same = emitter_.emit("gr.equal", {positions(i), positions(j)});
         term.value = emitter_.emit("gr.where", {same, term.value, emitter_.zeroLike(term.value)});
         term.value = sum(emitter_, term.value, {static_cast<int64_t>(j)});
         term.labels.erase(term.labels.begin() + static_cast<int64_t>(j));

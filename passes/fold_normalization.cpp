@@ -167,16 +167,16 @@ struct Chain {
 /// may run where it does.
 Chain follow(mlir::Operation* anchor, size_t axis, size_t channels) {
   Chain chain{Affine(channels), {}};
-  Place place;
-  place.add(anchor);
+  CommonPin common;
+  common.add(anchor);
   mlir::Value value = anchor->getResult(0);
   while (value.hasOneUse()) {
     mlir::Operation* user = *value.user_begin();
     if (user->getNumResults() != 1 || user->getResult(0).getType() != value.getType() ||
-        !place.allows(user)) {
+        !common.allows(user)) {
       break;
     }
-    place.add(user);
+    common.add(user);
     std::optional<Affine> next = affineOf(user, value, axis, channels);
     std::optional<Affine> all = next ? Affine::composed(chain.affine, *next) : std::nullopt;
     if (!all) {

@@ -19,7 +19,7 @@ namespace graphrun::passes {
 
 namespace {
 
-/// Place of each operation in its block when the groups were chosen.
+/// Position of each operation in its block when the groups were chosen.
 using Positions = llvm::DenseMap<mlir::Operation*, size_t>;
 
 class GroupFinder {
@@ -53,7 +53,7 @@ class GroupFinder {
 
   /// The anchor and the chain of its only users that can be post-operations. An operand from
   /// outside cannot depend on a member, since no member but the last has other users: the group at
-  /// the last member's place makes no cycle.
+  /// the last member's position makes no cycle.
   void findAnchorGroup(mlir::Operation* anchor) {
     bool isConv = llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(anchor);
     auto type = llvm::dyn_cast_or_null<mlir::RankedTensorType>(
@@ -70,20 +70,20 @@ class GroupFinder {
     int64_t channelAxis = isConv ? 1 : type.getRank() - 1;
     mlir::Value chain = anchor->getResult(0);
     size_t untilBytes = 0;  // members, up to the last that makes bytes
-    Place place;
-    place.add(anchor);
+    CommonPin common;
+    common.add(anchor);
     while (chain.hasOneUse() && plan.members.size() <= kMaxPostOps) {
       mlir::Operation* user = *chain.user_begin();
       bool canFollow = sumsBytes ? canFollowSums(user, chain, channelAxis)
                                  : canFollowAnchor(user, chain, channelAxis);
-      if (!positions_.contains(user) || taken_.contains(user) || !place.allows(user) ||
+      if (!positions_.contains(user) || taken_.contains(user) || !common.allows(user) ||
           !canFollow) {
         break;
       }
       if (sumsBytes) {
-        plan.members.append(dequantizationBeside(user, chain, place));
+        plan.members.append(dequantizationBeside(user, chain, common));
       }
-      place.add(user);
+      common.add(user);
       plan.members.push_back(user);
       chain = user->getResult(0);
       untilBytes =
@@ -103,7 +103,7 @@ class GroupFinder {
   /// Returns the operations that make floats of the bytes that `user` adds to `chain`, where
   /// nothing else reads those floats: the addition can read the bytes.
   llvm::SmallVector<mlir::Operation*> dequantizationBeside(mlir::Operation* user, mlir::Value chain,
-                                                           const Place& place) const {
+                                                           const CommonPin& common) const {
     auto add = llvm::dyn_cast<ir::AddOp>(user);
     mlir::Value other = add ? (add.getLhs() == chain ? add.getRhs() : add.getLhs()) : nullptr;
     std::optional<Dequantized> bytes = other ? dequantizedOf(other) : std::nullopt;
@@ -114,7 +114,8 @@ class GroupFinder {
     }
     llvm::SmallVector<mlir::Operation*> ops = dequantizationOf(other);
     bool own = llvm::all_of(ops, [&](mlir::Operation* op) {
-      return op->hasOneUse() && positions_.contains(op) && !taken_.contains(op) && place.allows(op);
+      return op->hasOneUse() && positions_.contains(op) && !taken_.contains(op) &&
+             common.allows(op);
     });
     return own ? ops : llvm::SmallVector<mlir::Operation*>();
   }
@@ -127,15 +128,15 @@ class GroupFinder {
     }
     llvm::SetVector<mlir::Operation*> members;
     members.insert(anchor);
-    Place place;
-    place.add(anchor);
+    CommonPin common;
+    common.add(anchor);
     auto take = [&](mlir::Operation* op) {
-      place.add(op);
+      common.add(op);
       members.insert(op);
     };
     auto canTake = [&](mlir::Operation* op) {
       return op != nullptr && positions_.contains(op) && !taken_.contains(op) &&
-             canBeSeenThrough(op) && place.allows(op);
+             canBeSeenThrough(op) && common.allows(op);
     };
     for (mlir::Value chain = anchor->getResult(0); chain.hasOneUse();) {
       mlir::Operation* user = *chain.user_begin();
@@ -170,14 +171,14 @@ class GroupFinder {
     }
     members_.clear();
     inputs_.clear();
-    place_ = Place();
+    common_ = CommonPin();
     add(root);
     std::priority_queue<std::pair<size_t, mlir::Operation*>> candidates;
     auto addCandidates = [&](mlir::Operation* op) {
       for (mlir::Value operand : op->getOperands()) {
         if (mlir::Operation* source = operand.getDefiningOp()) {
-          if (auto place = positions_.find(source); place != positions_.end()) {
-            candidates.emplace(place->second, source);
+          if (auto position = positions_.find(source); position != positions_.end()) {
+            candidates.emplace(position->second, source);
           }
         }
       }
@@ -199,7 +200,7 @@ class GroupFinder {
   bool isFree(mlir::Operation* op) const { return !taken_.contains(op) && canJoinMap(op); }
 
   bool canAdd(mlir::Operation* op, mlir::Operation* root) const {
-    return isFree(op) && place_.allows(op) && isCheapIn(op, root->getResult(0).getType()) &&
+    return isFree(op) && common_.allows(op) && isCheapIn(op, root->getResult(0).getType()) &&
            llvm::all_of(op->getUsers(),
                         [&](mlir::Operation* user) { return members_.contains(user); }) &&
            inputsWith(op).size() <= kMaxMapInputs;
@@ -223,7 +224,7 @@ class GroupFinder {
   void add(mlir::Operation* op) {
     inputs_ = inputsWith(op);
     members_.insert(op);
-    place_.add(op);
+    common_.add(op);
   }
 
   void takeMapGroup() {
@@ -252,7 +253,7 @@ class GroupFinder {
   // Of the map group at hand.
   llvm::SetVector<mlir::Operation*> members_;
   llvm::SetVector<mlir::Value> inputs_;
-  Place place_;
+  CommonPin common_;
 };
 
 struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {

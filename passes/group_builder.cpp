@@ -89,12 +89,12 @@ ir::GroupOp buildGroup(const GroupPlan& plan) {
   for (mlir::Operation* op : operands.constants) {
     builder.clone(*op, mapping);
   }
-  Place place;
+  CommonPin common;
   for (mlir::Operation* op : plan.members) {
-    place.add(op);
+    common.add(op);
     setPin(builder.clone(*op, mapping), {});
   }
-  setPin(group, place.pin());
+  setPin(group, common.pin());
   builder.create<ir::YieldOp>(group.getLoc(), mapping.lookup(root->getResult(0)));
   root->replaceAllUsesWith(group);
   for (mlir::Operation* op : llvm::reverse(plan.members)) {

@@ -15,7 +15,7 @@ struct GroupPlan {
   mlir::Operation* root() const { return members.back(); }
 };
 
-/// Replaces the members by a gr.group at the root's place. Operands become its inputs, in order of
+/// Replaces the members by a gr.group where the root is. Operands become its inputs, in order of
 /// first use; constants that are one value, and short integer ones (shapes, axes), move inside.
 ir::GroupOp buildGroup(const GroupPlan& plan);
 

@@ -54,7 +54,7 @@ bool onlyAddsOrDropsOnes(ir::ReshapeOp op) {
 }
 
 /// Before or behind a transposition of parts of dims, whose result has the rank that was there: a
-/// shuffle of channels, or from channels to places and back.
+/// shuffle of channels, or from channels to positions and back.
 bool cutsForTranspose(ir::ReshapeOp op) {
   constexpr int64_t kLeastRank = 4;
   auto shuffles = [](ir::ReshapeOp before, mlir::Operation* between, ir::ReshapeOp behind) {

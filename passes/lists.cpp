@@ -67,7 +67,7 @@ class ListExpander {
   mlir::LogicalResult add(Tree& root, llvm::StringRef rest, const InputShape& shape) {
     Tree* tree = &root;
     for (int depth = 0; !rest.empty(); ++depth) {
-      size_t place = 0;
+      size_t index = 0;
       if (depth == kMaxListDepth || !rest.consume_front("[")) {
         return badName(shape);
       }
@@ -76,10 +76,10 @@ class ListExpander {
         unused_.push_back(&shape);
         return mlir::success();
       }
-      if (rest.consumeInteger(10, place) || place >= kMaxLength || !rest.consume_front("]")) {
+      if (rest.consumeInteger(10, index) || index >= kMaxLength || !rest.consume_front("]")) {
         return badName(shape);
       }
-      tree = &tree->elements[place];
+      tree = &tree->elements[index];
     }
     if (tree->tensor != nullptr || !shape.element) {
       return badName(shape);
@@ -100,7 +100,7 @@ class ListExpander {
       return nullptr;
     }
     llvm::SmallVector<mlir::Value> elements;
-    for (const auto& [place, element] : tree.elements) {
+    for (const auto& [index, element] : tree.elements) {
       elements.push_back(element.tensor != nullptr
                              ? argument(*element.tensor)
                              : build(element, ir::sequenceType(func_.getContext())));

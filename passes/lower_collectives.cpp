@@ -19,8 +19,8 @@ namespace graphrun::passes {
 
 namespace {
 
-/// A DevicePlace says where and when an operation runs, and what it is called.
-struct DevicePlace {
+/// An OpPlacement says where and when an operation runs, and what it is called.
+struct OpPlacement {
   mlir::StringAttr name;
   ir::DeviceAttr device;
   mlir::IntegerAttr rank;     // null where the graph has none
@@ -30,34 +30,35 @@ struct DevicePlace {
   mlir::Location loc() const { return mlir::NameLoc::get(name); }
 };
 
-DevicePlace placeOf(mlir::Operation* op) {
+OpPlacement placementOf(mlir::Operation* op) {
   return {mlir::StringAttr::get(op->getContext(), labelOf(op->getLoc())),
           op->getAttrOfType<ir::DeviceAttr>(ir::kDeviceAttr),
           op->getAttrOfType<mlir::IntegerAttr>(ir::kRankAttr),
           op->getAttrOfType<mlir::IntegerAttr>(ir::kThreadsAttr)};
 }
 
-mlir::FailureOr<std::vector<DevicePlace>> placesOf(mlir::Operation* op, size_t steps) {
+mlir::FailureOr<std::vector<OpPlacement>> placementsOf(mlir::Operation* op, size_t steps) {
   auto entries = op->getAttrOfType<mlir::ArrayAttr>(kStepsAttr);
   if (!entries || entries.size() != steps) {
     return op->emitOpError() << "has " << (entries ? entries.size() : 0) << " entries in "
                              << kStepsAttr << ", expected " << steps << ": place the graph first";
   }
-  std::vector<DevicePlace> places;
+  std::vector<OpPlacement> placements;
   for (mlir::Attribute entry : entries) {
     auto fields = llvm::dyn_cast<mlir::DictionaryAttr>(entry);
-    DevicePlace place;
+    OpPlacement placement;
     if (fields) {
-      place = {fields.getAs<mlir::StringAttr>("name"), fields.getAs<ir::DeviceAttr>("device"),
-               fields.getAs<mlir::IntegerAttr>("rank"), fields.getAs<mlir::IntegerAttr>("threads")};
+      placement = {fields.getAs<mlir::StringAttr>("name"), fields.getAs<ir::DeviceAttr>("device"),
+                   fields.getAs<mlir::IntegerAttr>("rank"),
+                   fields.getAs<mlir::IntegerAttr>("threads")};
     }
-    if (!place.name || !place.device) {
+    if (!placement.name || !placement.device) {
       return op->emitOpError() << kStepsAttr << " has the entry " << entry
                                << ", expected {name, device, rank}";
     }
-    places.push_back(place);
+    placements.push_back(placement);
   }
-  return places;
+  return placements;
 }
 
 using Values = llvm::SmallVector<mlir::Value>;
@@ -91,11 +92,11 @@ class CollectiveLowering {
     op_ = op;
     steps_ = stepsOf(op);
     parts_.clear();
-    auto places = placesOf(op, steps_.size());
-    if (mlir::failed(places)) {
+    auto placements = placementsOf(op, steps_.size());
+    if (mlir::failed(placements)) {
       return mlir::failure();
     }
-    places_ = std::move(*places);
+    placements_ = std::move(*placements);
     builder_.setInsertionPoint(op);
     Members members = membersByDevice();
     op->replaceAllUsesWith(areTogether()             ? lowerTogether()
@@ -108,9 +109,9 @@ class CollectiveLowering {
   /// By where members have their results.
   Members membersByDevice() const {
     Members members;
-    for (auto [step, place] : llvm::zip(steps_, places_)) {
+    for (auto [step, placement] : llvm::zip(steps_, placements_)) {
       if (step.gives) {
-        members[place.device].push_back(step.member);
+        members[placement.device].push_back(step.member);
       }
     }
     return members;
@@ -118,47 +119,47 @@ class CollectiveLowering {
 
   /// Returns whether all steps are on one device.
   bool areTogether() const {
-    return llvm::all_of(places_,
-                        [&](const DevicePlace& p) { return p.device == places_[0].device; });
+    return llvm::all_of(placements_,
+                        [&](const OpPlacement& p) { return p.device == placements_[0].device; });
   }
 
-  /// The place of the step that is first.
-  const DevicePlace& firstPlace() const {
-    return *std::min_element(places_.begin(), places_.end(),
+  /// The placement of the step that is first.
+  const OpPlacement& firstPlacement() const {
+    return *std::min_element(placements_.begin(), placements_.end(),
                              [](const auto& a, const auto& b) { return a.order() < b.order(); });
   }
 
-  /// The place of what is done for all steps at once, called as the collective: behind what all of
-  /// them read, before whatever reads what one of them makes.
-  DevicePlace commonPlace(ir::DeviceAttr device) const {
-    DevicePlace place = firstPlace();
-    place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()));
-    place.device = device;
-    return place;
+  /// The placement of what is done for all steps at once, called as the collective: behind what all
+  /// of them read, before whatever reads what one of them makes.
+  OpPlacement commonPlacement(ir::DeviceAttr device) const {
+    OpPlacement placement = firstPlacement();
+    placement.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()));
+    placement.device = device;
+    return placement;
   }
 
-  /// Gives all operations that `build` makes at the builder's place this one.
+  /// Gives all operations that `build` makes at the insertion point this one.
   template <typename Build>
-  auto at(const DevicePlace& place, Build build) {
+  auto at(const OpPlacement& placement, Build build) {
     mlir::Operation* before = builder_.getInsertionPoint()->getPrevNode();
-    auto result = build(place.loc());
+    auto result = build(placement.loc());
     mlir::Operation* end = &*builder_.getInsertionPoint();
     mlir::Operation* op = before != nullptr ? before->getNextNode() : &end->getBlock()->front();
     for (; op != end; op = op->getNextNode()) {
       if (!isWeight(op)) {
-        settle(op, place);
+        settle(op, placement);
       }
     }
     return result;
   }
 
-  static void settle(mlir::Operation* op, const DevicePlace& place) {
-    op->setAttr(ir::kDeviceAttr, place.device);
-    if (place.rank) {
-      op->setAttr(ir::kRankAttr, place.rank);
+  static void settle(mlir::Operation* op, const OpPlacement& placement) {
+    op->setAttr(ir::kDeviceAttr, placement.device);
+    if (placement.rank) {
+      op->setAttr(ir::kRankAttr, placement.rank);
     }
-    if (place.threads) {
-      op->setAttr(ir::kThreadsAttr, place.threads);
+    if (placement.threads) {
+      op->setAttr(ir::kThreadsAttr, placement.threads);
     }
   }
 
@@ -189,13 +190,15 @@ class CollectiveLowering {
   /// that a run measures it.
   Values lowerTogether() {
     bool isOneStep = !steps_[0].cuts && !scatters();
-    return at(isOneStep ? firstPlace() : commonPlace(places_[0].device), [&](mlir::Location loc) {
-      mlir::ValueRange operands = op_->getOperands();
-      mlir::Value whole = gathers() ? buildConcat(builder_, loc, operands, axis())
-                                    : buildCombination(builder_, loc, *kind(), operands, count());
-      return scatters() ? buildEqualParts(builder_, loc, whole, axis(), count())
-                        : Values(op_->getNumOperands(), whole);
-    });
+    return at(isOneStep ? firstPlacement() : commonPlacement(placements_[0].device),
+              [&](mlir::Location loc) {
+                mlir::ValueRange operands = op_->getOperands();
+                mlir::Value whole =
+                    gathers() ? buildConcat(builder_, loc, operands, axis())
+                              : buildCombination(builder_, loc, *kind(), operands, count());
+                return scatters() ? buildEqualParts(builder_, loc, whole, axis(), count())
+                                  : Values(op_->getNumOperands(), whole);
+              });
   }
 
   Values lowerToSteps();
@@ -217,7 +220,7 @@ class CollectiveLowering {
   // Of the collective that is being lowered:
   mlir::Operation* op_ = nullptr;
   std::vector<CollectiveStep> steps_;
-  std::vector<DevicePlace> places_;
+  std::vector<OpPlacement> placements_;
   llvm::DenseMap<mlir::Value, Values> parts_;  // of operands
 };
 
@@ -238,7 +241,7 @@ Values CollectiveLowering::lowerToSteps() {
     }
     mlir::Value known;
     mlir::Value& value =
-        step.isOwn ? known : made[{places_[i].device.getAsOpaquePointer(), step.joins}];
+        step.isOwn ? known : made[{placements_[i].device.getAsOpaquePointer(), step.joins}];
     if (!value) {
       value = buildPlaced(i, inputs);
     }
@@ -253,14 +256,15 @@ Values CollectiveLowering::lowerToSteps() {
 
 /// A step as the first of all that are done with it.
 mlir::Value CollectiveLowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
-  DevicePlace place = places_[step];
+  OpPlacement placement = placements_[step];
   for (size_t i = step + 1; i < steps_.size() && !steps_[step].isOwn; ++i) {
-    bool isSame = steps_[i].joins == steps_[step].joins && places_[i].device == place.device;
-    if (isSame && places_[i].order() < place.order()) {
-      place = places_[i];
+    bool isSame =
+        steps_[i].joins == steps_[step].joins && placements_[i].device == placement.device;
+    if (isSame && placements_[i].order() < placement.order()) {
+      placement = placements_[i];
     }
   }
-  return at(place, [&](mlir::Location loc) {
+  return at(placement, [&](mlir::Location loc) {
     return buildStep(builder_, loc, op_, steps_[step], inputs);
   });
 }
@@ -271,10 +275,10 @@ mlir::Value CollectiveLowering::partOf(mlir::Value operand, unsigned member) {
   if (isNew) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     builder_.setInsertionPointAfter(operand.getDefiningOp());
-    DevicePlace place = placeOf(operand.getDefiningOp());
-    place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()) + "/parts");
+    OpPlacement placement = placementOf(operand.getDefiningOp());
+    placement.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()) + "/parts");
     Values parts =
-        at(place, [&](mlir::Location loc) { return buildParts(builder_, loc, op_, operand); });
+        at(placement, [&](mlir::Location loc) { return buildParts(builder_, loc, op_, operand); });
     found->second = std::move(parts);
   }
   return found->second[member];
@@ -283,9 +287,9 @@ mlir::Value CollectiveLowering::partOf(mlir::Value operand, unsigned member) {
 /// Returns whether each device can take its members' part by one gr.collective_member.
 bool CollectiveLowering::canCommunicate(const Members& members) const {
   // A member's steps on two devices: its result is not where its part is combined.
-  bool isWhole = llvm::all_of(llvm::zip(steps_, places_), [&](auto pair) {
-    const auto& [step, place] = pair;
-    auto found = members.find(place.device);
+  bool isWhole = llvm::all_of(llvm::zip(steps_, placements_), [&](auto pair) {
+    const auto& [step, placement] = pair;
+    auto found = members.find(placement.device);
     return found != members.end() && llvm::is_contained(found->second, step.member);
   });
   return isWhole && isCarried(op_) && hasOneLibrary(members) && keepsOrder(members);
@@ -323,19 +327,19 @@ int64_t CollectiveLowering::communicatorOf(const Members& members) {
 }
 
 /// One gr.collective_member a device, for what its members have together. They all have the same
-/// place in the order: so members of several collectives meet in one order everywhere.
+/// position in the order: so members of several collectives meet in one order everywhere.
 Values CollectiveLowering::lowerToMembers(const Members& members) {
   int64_t communicator = communicatorOf(members);
   auto devices = static_cast<int64_t>(members.size());
   Values results(op_->getNumResults());
   for (const auto& [device, mine] : members) {
-    DevicePlace place = commonPlace(device);
-    place.threads = nullptr;
+    OpPlacement placement = commonPlacement(device);
+    placement.threads = nullptr;
     Values operands;
     for (unsigned member : mine) {
       operands.push_back(op_->getOperand(member));
     }
-    Values made = at(place, [&](mlir::Location loc) {
+    Values made = at(placement, [&](mlir::Location loc) {
       mlir::Value own = gathers() ? buildConcat(builder_, loc, operands, axis())
                                   : buildCombination(builder_, loc, *sentKind(), operands, count());
       mlir::Value value = buildMember(loc, own, communicator, devices);

@@ -38,14 +38,14 @@ void setPin(mlir::Operation* op, Pin pin) {
 bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs) {
   llvm::SetVector<mlir::Operation*> parts;
   parts.insert(result);
-  Place place;
+  CommonPin common;
   llvm::SmallVector<DeviceHint> hints;
   for (size_t i = 0; i < parts.size(); ++i) {
     llvm::SmallVector<DeviceHint> own = deviceHintsOf(parts[i]->getLoc());
-    if (!place.allows(parts[i]) || (!own.empty() && !hints.empty() && own != hints)) {
+    if (!common.allows(parts[i]) || (!own.empty() && !hints.empty() && own != hints)) {
       return false;
     }
-    place.add(parts[i]);
+    common.add(parts[i]);
     hints = hints.empty() ? std::move(own) : std::move(hints);
     for (mlir::Value operand : parts[i]->getOperands()) {
       bool isInput = llvm::is_contained(inputs, operand);

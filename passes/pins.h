@@ -28,9 +28,9 @@ Pin pinOf(mlir::Operation* op);
 /// Gives `op` this pin in place of its own; without one it has none.
 void setPin(mlir::Operation* op, Pin pin);
 
-/// A Place collects the devices where operations that are to become one must run, as far as one of
-/// them is pinned.
-class Place {
+/// A CommonPin collects the devices where operations that are to become one must run, as far as one
+/// of them is pinned.
+class CommonPin {
  public:
   /// `op` is not pinned elsewhere.
   bool allows(mlir::Operation* op) const {

@@ -45,7 +45,7 @@ bool isCorner(ir::SliceOp slice) {
          llvm::all_of(*steps, [](int64_t step) { return step == 1; });
 }
 
-/// The constant behind `value`, through slices of it from the same place in the last two dims.
+/// The constant behind `value`, through slices of it from the same position in the last two dims.
 mlir::ElementsAttr squareConstant(mlir::Value value) {
   constexpr int kMaxSlices = 8;
   auto slice = value.getDefiningOp<ir::SliceOp>();
@@ -76,7 +76,7 @@ bool isLowerTriangle(mlir::ElementsAttr constant, const Seen& isSeen) {
   return size > 1;
 }
 
-/// A condition that holds for the keys up to the query's place.
+/// A condition that holds for the keys up to the query's position.
 bool isCausalCondition(mlir::Value condition) {
   mlir::ElementsAttr constant = squareConstant(condition);
   std::optional<ElementBytes> raw = constant ? bytesOf(constant) : std::nullopt;
@@ -84,7 +84,7 @@ bool isCausalCondition(mlir::Value condition) {
          isLowerTriangle(constant, [&](int64_t i) { return raw->bytes[i] != 0; });
 }
 
-/// A mask that hides the keys behind the query's place, and adds nothing to the others.
+/// A mask that hides the keys behind the query's position, and adds nothing to the others.
 bool isCausalMask(mlir::Value mask) {
   mlir::ElementsAttr constant = squareConstant(mask);
   std::optional<std::vector<double>> values = constant ? floatsOf(constant) : std::nullopt;

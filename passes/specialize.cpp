@@ -138,10 +138,10 @@ class Specializer {
       expressions_.push_back({expr, {value, where}});
       return mlir::success();
     }
-    auto [place, isNew] = bound_.try_emplace(symbol.getPosition(), Binding{value, where});
-    if (!isNew && place->second.value != value) {
+    auto [entry, isNew] = bound_.try_emplace(symbol.getPosition(), Binding{value, where});
+    if (!isNew && entry->second.value != value) {
       return func_.emitError() << "symbol " << symbolName(symbol.getPosition()) << " would be both "
-                               << place->second.value << " (" << place->second.where << ") and "
+                               << entry->second.value << " (" << entry->second.where << ") and "
                                << value << " (" << where << ")";
     }
     return mlir::success();

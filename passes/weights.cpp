@@ -40,19 +40,19 @@ class FloatReader {
   }
   unsigned width() const { return width_; }
 
-  double read(const char* place) const {
+  double read(const char* from) const {
     if (width_ == sizeof(float)) {
       float value;
-      std::memcpy(&value, place, sizeof(value));
+      std::memcpy(&value, from, sizeof(value));
       return value;
     }
     if (width_ == sizeof(double)) {
       double value;
-      std::memcpy(&value, place, sizeof(value));
+      std::memcpy(&value, from, sizeof(value));
       return value;
     }
     uint16_t bits;
-    std::memcpy(&bits, place, sizeof(bits));
+    std::memcpy(&bits, from, sizeof(bits));
     llvm::APFloat value(semantics_, llvm::APInt(16, bits));
     bool inexact = false;
     value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
@@ -64,17 +64,17 @@ class FloatReader {
   unsigned width_ = 0;
 };
 
-void write(mlir::FloatType type, double value, char* place) {
+void write(mlir::FloatType type, double value, char* to) {
   if (type.isF32()) {
     auto rounded = static_cast<float>(value);
-    std::memcpy(place, &rounded, sizeof(rounded));
+    std::memcpy(to, &rounded, sizeof(rounded));
     return;
   }
   llvm::APFloat rounded(value);
   bool inexact = false;
   rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
   uint64_t bits = rounded.bitcastToAPInt().getZExtValue();
-  std::memcpy(place, &bits, type.getWidth() / 8);
+  std::memcpy(to, &bits, type.getWidth() / 8);
 }
 
 double rounded(mlir::FloatType type, double value) {
@@ -93,9 +93,9 @@ mlir::ElementsAttr resourceOf(mlir::RankedTensorType type, llvm::ArrayRef<char> 
                               int64_t size) {
   mlir::AsmResourceBlob blob =
       mlir::HeapAsmResourceBlob::allocate(size, kAlignment, /*dataIsMutable=*/true);
-  llvm::MutableArrayRef<char> place = blob.getMutableData();
-  for (size_t at = 0; at < place.size(); at += bytes.size()) {
-    llvm::copy(bytes, place.begin() + at);
+  llvm::MutableArrayRef<char> all = blob.getMutableData();
+  for (size_t at = 0; at < all.size(); at += bytes.size()) {
+    llvm::copy(bytes, all.begin() + at);
   }
   return mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
@@ -213,10 +213,10 @@ mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double
   auto element = llvm::cast<mlir::FloatType>(type.getElementType());
   mlir::AsmResourceBlob blob =
       mlir::HeapAsmResourceBlob::allocate(ir::byteSize(type), kAlignment, /*dataIsMutable=*/true);
-  char* place = blob.getMutableData().data();
+  char* to = blob.getMutableData().data();
   for (double value : values) {
-    write(element, value, place);
-    place += element.getWidth() / 8;
+    write(element, value, to);
+    to += element.getWidth() / 8;
   }
   return mlir::DenseResourceElementsAttr::get(type, name.empty() ? "weight" : name,
                                               std::move(blob));

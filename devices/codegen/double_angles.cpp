@@ -79,9 +79,9 @@ Angle largeAngle(const Term& x) {
   Word exponent = bits.unsignedShift(52) & bits.number(0x7ff);
   Word digits = (bits & bits.number((int64_t{1} << 52) - 1)) | bits.number(int64_t{1} << 52);
   // Turns are quarters of 2 / pi's multiples: with 1075 for the digits, and the 64 zeros, 1013.
-  Word place = exponent - bits.number(1013);
-  std::array<Word, 4> words = wordsFrom(place.unsignedShift(6));
-  Word offset = place & place.number(63);
+  Word position = exponent - bits.number(1013);
+  std::array<Word, 4> words = wordsFrom(position.unsignedShift(6));
+  Word offset = position & position.number(63);
   auto shifted = [&](const Word& high, const Word& low) {
     Word left = high.make<mlir::arith::ShLIOp>(offset);
     Word right = low.unsignedShift(1).make<mlir::arith::ShRUIOp>(offset.number(63) - offset);

@@ -42,14 +42,14 @@ Index reshapeIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_
   if (std::optional<Index> same = sameDimsIndex(index, from, to, context)) {
     return *same;
   }
-  mlir::AffineExpr place = mlir::getAffineConstantExpr(0, context);
+  mlir::AffineExpr offset = mlir::getAffineConstantExpr(0, context);
   for (auto [expr, dim] : llvm::zip(index, from)) {
-    place = place * dim + expr;
+    offset = offset * dim + expr;
   }
-  Index result(to.size(), place);
+  Index result(to.size(), offset);
   for (size_t i = to.size(); i-- > 0;) {
-    result[i] = i == 0 ? place : place % to[i];
-    place = place.floorDiv(to[i]);
+    result[i] = i == 0 ? offset : offset % to[i];
+    offset = offset.floorDiv(to[i]);
   }
   return result;
 }

@@ -35,8 +35,8 @@ void KernelSizes::add(int64_t size) {
   }
 }
 
-void KernelSizes::addOf(mlir::AffineExpr place) {
-  mlir::AffineBinaryOpExpr expr = sumOrProduct(place);
+void KernelSizes::addOf(mlir::AffineExpr offset) {
+  mlir::AffineBinaryOpExpr expr = sumOrProduct(offset);
   if (!expr) {
     return;
   }
@@ -47,10 +47,10 @@ void KernelSizes::addOf(mlir::AffineExpr place) {
   }
 }
 
-mlir::AffineExpr KernelSizes::withSymbols(mlir::AffineExpr place) const {
-  mlir::AffineBinaryOpExpr expr = sumOrProduct(place);
+mlir::AffineExpr KernelSizes::withSymbols(mlir::AffineExpr offset) const {
+  mlir::AffineBinaryOpExpr expr = sumOrProduct(offset);
   if (!expr) {
-    return place;
+    return offset;
   }
   mlir::AffineExpr left = withSymbols(expr.getLHS());
   mlir::AffineExpr right = withSymbols(expr.getRHS());
@@ -58,7 +58,7 @@ mlir::AffineExpr KernelSizes::withSymbols(mlir::AffineExpr place) const {
     auto found = llvm::find(numbers_, *number);
     assert(found != numbers_.end());
     right = mlir::getAffineSymbolExpr(static_cast<unsigned>(found - numbers_.begin()),
-                                      place.getContext());
+                                      offset.getContext());
   }
   return mlir::getAffineBinaryOpExpr(expr.getKind(), left, right);
 }
@@ -72,11 +72,11 @@ mlir::Value KernelSizes::value(mlir::OpBuilder& builder, mlir::Location loc, int
   return parameters_[static_cast<size_t>(found - numbers_.begin())];
 }
 
-mlir::Value KernelSizes::apply(mlir::OpBuilder& builder, mlir::Location loc, mlir::AffineExpr place,
-                               mlir::ValueRange indices) const {
+mlir::Value KernelSizes::apply(mlir::OpBuilder& builder, mlir::Location loc,
+                               mlir::AffineExpr offset, mlir::ValueRange indices) const {
   llvm::SmallVector<mlir::Value> values(indices);
   values.append(parameters_);
-  auto map = mlir::AffineMap::get(indices.size(), parameters_.size(), withSymbols(place));
+  auto map = mlir::AffineMap::get(indices.size(), parameters_.size(), withSymbols(offset));
   return builder.create<mlir::affine::AffineApplyOp>(loc, map, values);
 }
 

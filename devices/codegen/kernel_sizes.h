@@ -15,9 +15,9 @@ class KernelSizes {
  public:
   /// Collects a number.
   void add(int64_t size);
-  /// Collects those of `place`: factors and summands. Divisors stay: to divide by a constant is
+  /// Collects those of `offset`: factors and summands. Divisors stay: to divide by a constant is
   /// cheap.
-  void addOf(mlir::AffineExpr place);
+  void addOf(mlir::AffineExpr offset);
 
   /// Each collected number once, in the order of the parameters.
   const std::vector<int64_t>& numbers() const { return numbers_; }
@@ -30,12 +30,12 @@ class KernelSizes {
   /// A number that was added, as a constant or a parameter.
   mlir::Value value(mlir::OpBuilder& builder, mlir::Location loc, int64_t size) const;
 
-  /// A place whose numbers were added, for these indices.
-  mlir::Value apply(mlir::OpBuilder& builder, mlir::Location loc, mlir::AffineExpr place,
+  /// An offset whose numbers were added, for these indices.
+  mlir::Value apply(mlir::OpBuilder& builder, mlir::Location loc, mlir::AffineExpr offset,
                     mlir::ValueRange indices) const;
 
  private:
-  mlir::AffineExpr withSymbols(mlir::AffineExpr place) const;
+  mlir::AffineExpr withSymbols(mlir::AffineExpr offset) const;
 
   std::vector<int64_t> numbers_;
   llvm::SmallVector<mlir::Value> parameters_;

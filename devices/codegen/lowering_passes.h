@@ -9,7 +9,7 @@ namespace graphrun::devices::codegen {
 
 /// LoweringOptions hold what differs between devices.
 struct LoweringOptions {
-  unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
+  unsigned indexBits = 64;  ///< of the type `index`: in which offsets in memory are computed
   bool hasLibm = true;      ///< functions of f64 become calls of the C library's
   /// The target converts to bf16 and back by instructions that take subnormal numbers as they are.
   /// Otherwise arithmetic on bits does: x86's instruction flushes them to 0, and no library of GCC

@@ -1,6 +1,6 @@
 #include "devices/codegen/map_nest.h"
 
-#include "devices/codegen/linear_places.h"
+#include "devices/codegen/linear_offsets.h"
 #include "devices/codegen/map_scalars.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
@@ -129,7 +129,7 @@ void MapNest::planLoops() {
 bool MapNest::splitLoop() {
   std::optional<LoopSplit> split;
   for (auto& [key, access] : accesses_) {
-    split = split ? split : splitFor(access.place, loops_);
+    split = split ? split : splitFor(access.offset, loops_);
   }
   if (!split || loops_.size() >= kMostLoops) {
     return false;
@@ -150,10 +150,10 @@ bool MapNest::splitLoop() {
   return true;
 }
 
-/// Place in memory of the element `index` of a tensor. A blocked operand has the result's
+/// Offset in memory of the element `index` of a tensor. A blocked operand has the result's
 /// channels in the result's blocks, so that its blocks are walked by the result's loops.
-mlir::AffineExpr MapNest::placeOf(mlir::RankedTensorType type,
-                                  llvm::ArrayRef<mlir::AffineExpr> index, KernelLayout layout) {
+mlir::AffineExpr MapNest::offsetOf(mlir::RankedTensorType type,
+                                   llvm::ArrayRef<mlir::AffineExpr> index, KernelLayout layout) {
   llvm::SmallVector<mlir::AffineExpr> physical(index);
   llvm::SmallVector<int64_t> dims(type.getShape());
   if (!layout.isDense()) {
@@ -170,11 +170,11 @@ mlir::AffineExpr MapNest::placeOf(mlir::RankedTensorType type,
       std::rotate(physical.begin() + channel, physical.begin() + channel + 1, physical.end());
     }
   }
-  mlir::AffineExpr place = mlir::getAffineConstantExpr(0, context_);
+  mlir::AffineExpr offset = mlir::getAffineConstantExpr(0, context_);
   for (auto [expr, size] : llvm::zip(physical, dims)) {
-    place = place * size + expr;
+    offset = offset * size + expr;
   }
-  return withoutDivisions(mlir::simplifyAffineExpr(place, loops_.size(), 0), loops_);
+  return withoutDivisions(mlir::simplifyAffineExpr(offset, loops_.size(), 0), loops_);
 }
 
 void MapNest::need(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) {
@@ -208,12 +208,12 @@ void MapNest::planValues() {
       if (!splatValue(operand)) {
         auto type = tensorOf(operand);
         accesses_[{operand, key}] = {static_cast<unsigned>(i), type.getElementType(),
-                                     placeOf(type, index, operandLayouts_[i])};
+                                     offsetOf(type, index, operandLayouts_[i])};
       }
     }
   }
   auto type = tensorOf(resultsOf(op_)[0]);
-  store_ = placeOf(type, logical_, resultLayout_);
+  store_ = offsetOf(type, logical_, resultLayout_);
   moves_ = !channel_ && llvm::all_of(mapBody(op_), isMovement) &&
            llvm::none_of(inputs(), [&](mlir::Value input) {
              return !needed_[input].empty() && splatValue(input);
@@ -232,17 +232,17 @@ llvm::SmallVector<mlir::Value> MapNest::results() const { return resultsOf(op_);
 
 /// Drops loops of one iteration and merges neighbours that every access walks as one.
 void MapNest::mergeLoops() {
-  llvm::SmallVector<mlir::AffineExpr*> places;
+  llvm::SmallVector<mlir::AffineExpr*> offsets;
   for (auto& [key, access] : accesses_) {
-    places.push_back(&access.place);
+    offsets.push_back(&access.offset);
   }
-  places.push_back(&store_);
+  offsets.push_back(&store_);
   if (channel_) {
-    places.push_back(&channel_);
+    offsets.push_back(&channel_);
   }
   llvm::SmallVector<llvm::SmallVector<int64_t>> all;
-  for (mlir::AffineExpr* place : places) {
-    auto flat = coefficientsOf(*place, loops_.size());
+  for (mlir::AffineExpr* offset : offsets) {
+    auto flat = coefficientsOf(*offset, loops_.size());
     if (!flat) {
       return;
     }
@@ -271,15 +271,15 @@ void MapNest::mergeLoops() {
     sizes.push_back(1);
     llvm::for_each(merged, [](auto& list) { list.push_back(0); });
   }
-  auto rebuild = [&](mlir::AffineExpr& place, int64_t constant, llvm::ArrayRef<int64_t> list) {
+  auto rebuild = [&](mlir::AffineExpr& offset, int64_t constant, llvm::ArrayRef<int64_t> list) {
     mlir::AffineExpr expr = mlir::getAffineConstantExpr(constant, context_);
     for (auto [i, coefficient] : llvm::enumerate(llvm::reverse(list))) {
       expr = expr + dim(i) * coefficient;
     }
-    place = expr;
+    offset = expr;
   };
-  for (auto [place, flat, list] : llvm::zip(places, all, merged)) {
-    rebuild(*place, flat.back(), list);
+  for (auto [offset, flat, list] : llvm::zip(offsets, all, merged)) {
+    rebuild(*offset, flat.back(), list);
   }
   loops_.assign(sizes.rbegin(), sizes.rend());
 }

@@ -37,14 +37,14 @@ std::string whyNotMap(mlir::Operation* op);
 /// transpositions, which are faster one by one.
 bool movesByShapes(mlir::Operation* op);
 
-/// An access to memory: an operand or result, at an affine place (in elements, of the loops).
+/// An access to memory: an operand or result, at an affine offset (in elements, of the loops).
 struct MapAccess {
   unsigned argument;  ///< index among the operands
   mlir::Type element;
-  mlir::AffineExpr place;
+  mlir::AffineExpr offset;
 };
 
-/// The loops over the results of a map: physical dims, split until places are sums over them where
+/// The loops over the results of a map: physical dims, split until offsets are sums over them where
 /// that is possible, and merged where every access allows it.
 class MapNest {
  public:
@@ -57,7 +57,7 @@ class MapNest {
 
   /// Iterations of each loop, the innermost last; at least one loop.
   llvm::ArrayRef<int64_t> loops() const { return loops_; }
-  /// Returns where operands are read, each place once.
+  /// Returns where operands are read, each offset once.
   const llvm::MapVector<Key, MapAccess>& accesses() const { return accesses_; }
   /// Returns where all results are written.
   mlir::AffineExpr store() const { return store_; }
@@ -89,8 +89,8 @@ class MapNest {
   bool splitLoop();
   void mergeLoops();
   mlir::AffineExpr dim(unsigned i) const { return mlir::getAffineDimExpr(i, context_); }
-  mlir::AffineExpr placeOf(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> index,
-                           KernelLayout layout);
+  mlir::AffineExpr offsetOf(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> index,
+                            KernelLayout layout);
   mlir::Attribute keyOf(llvm::ArrayRef<mlir::AffineExpr> index) const;
   void need(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
 

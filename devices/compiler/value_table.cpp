@@ -17,14 +17,14 @@ absl::StatusOr<uint32_t> ValueTable::newArenaBuffer(const TensorDesc& desc) {
 }
 
 void ValueTable::define(mlir::Value value, uint32_t buffer, const TensorDesc& desc) {
-  places_[value].push_back({buffer, desc});
+  locations_[value].push_back({buffer, desc});
 }
 
 absl::StatusOr<Argument> ValueTable::write(mlir::Value value, const TensorDesc& desc) {
-  if (std::optional<Argument> place = reserved(value);
-      place && layouts_.isSame(place->desc, desc)) {
-    define(value, place->buffer, desc);
-    return Argument{place->buffer, desc};
+  if (std::optional<Argument> location = reserved(value);
+      location && layouts_.isSame(location->desc, desc)) {
+    define(value, location->buffer, desc);
+    return Argument{location->buffer, desc};
   }
   GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
   define(value, buffer, desc);
@@ -36,18 +36,18 @@ std::optional<Argument> ValueTable::reserved(mlir::Value value) const {
   return found == reserved_.end() ? std::nullopt : std::optional<Argument>(found->second);
 }
 
-absl::Status ValueTable::place(mlir::Value value, const Argument& place) {
-  auto isThere = [&](const Argument& at) { return at.buffer == place.buffer; };
-  if (llvm::none_of(places_[value], isThere)) {
-    GR_ASSIGN_OR_RETURN(Argument from, read(value, place.desc));
-    GR_RETURN_IF_ERROR(copy(from, place));
+absl::Status ValueTable::place(mlir::Value value, const Argument& location) {
+  auto isThere = [&](const Argument& at) { return at.buffer == location.buffer; };
+  if (llvm::none_of(locations_[value], isThere)) {
+    GR_ASSIGN_OR_RETURN(Argument from, read(value, location.desc));
+    GR_RETURN_IF_ERROR(copy(from, location));
   }
   return absl::OkStatus();
 }
 
 TensorDesc ValueTable::produced(mlir::Value value) const {
-  auto found = places_.find(passes::outsideGroup(value));
-  return found == places_.end() ? denseDesc(value) : found->second.front().desc;
+  auto found = locations_.find(passes::outsideGroup(value));
+  return found == locations_.end() ? denseDesc(value) : found->second.front().desc;
 }
 
 absl::StatusOr<Argument> ValueTable::readConstant(mlir::Value value, const TensorDesc& desc,
@@ -87,27 +87,27 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
   if (permuted && !isWeight) {
     return readThrough(value, desc, *source);
   }
-  auto& places = places_[value];
-  for (const Argument& place : permuted ? llvm::ArrayRef<Argument>() : places) {
-    bool sameDims = place.desc.dims == desc.dims;
-    if (sameDims ? layouts_.isSame(place.desc, desc)
-                 : layouts_.isDense(place.desc) && layouts_.isDense(desc)) {
-      return Argument{place.buffer, desc};
+  auto& locations = locations_[value];
+  for (const Argument& location : permuted ? llvm::ArrayRef<Argument>() : locations) {
+    bool sameDims = location.desc.dims == desc.dims;
+    if (sameDims ? layouts_.isSame(location.desc, desc)
+                 : layouts_.isDense(location.desc) && layouts_.isDense(desc)) {
+      return Argument{location.buffer, desc};
     }
   }
   if (isWeight) {
     GR_ASSIGN_OR_RETURN(Argument made, readConstant(value, desc, source));
     if (!permuted) {
-      places_[value].push_back(made);
+      locations_[value].push_back(made);
     }
     return made;
   }
-  if (places.empty() || places.front().desc.dims != desc.dims) {
+  if (locations.empty() || locations.front().desc.dims != desc.dims) {
     return source != nullptr
                ? readThrough(value, desc, *source)
                : absl::InternalError("a kernel asks for other dims than its operand has");
   }
-  GR_ASSIGN_OR_RETURN(Argument made, reorder(places.front(), desc));
+  GR_ASSIGN_OR_RETURN(Argument made, reorder(locations.front(), desc));
   define(value, made.buffer, desc);
   return made;
 }

@@ -51,13 +51,13 @@ class ValueTable {
   /// `value`, if it was in that layout, else in a new arena buffer.
   absl::StatusOr<Argument> write(mlir::Value value, const TensorDesc& desc);
 
-  /// Makes `write` put `value` into the buffer of `place` if it comes in that layout.
-  void reserve(mlir::Value value, const Argument& place) { reserved_[value] = place; }
+  /// Makes `write` put `value` into the buffer of `location` if it comes in that layout.
+  void reserve(mlir::Value value, const Argument& location) { reserved_[value] = location; }
   /// Returns where it is to be, if anywhere.
   std::optional<Argument> reserved(mlir::Value value) const;
 
-  /// `value`, which is in a buffer already, also in `place`; copied there unless it is.
-  absl::Status place(mlir::Value value, const Argument& place);
+  /// `value`, which is in a buffer already, also in `location`; copied there unless it is.
+  absl::Status place(mlir::Value value, const Argument& location);
 
   /// The layout that `value` was produced in; dense for constants.
   TensorDesc produced(mlir::Value value) const;
@@ -86,7 +86,7 @@ class ValueTable {
   Executable& executable_;
   const WeightIndex& weightIndex_;
   const LayoutRules& layouts_;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<Argument, 2>> places_;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Argument, 2>> locations_;
   llvm::DenseMap<mlir::Value, Argument> reserved_;
 };
 

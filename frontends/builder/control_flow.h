@@ -55,7 +55,7 @@ struct Scan {
   int64_t axis = 0;      ///< of the scanned tensors
   bool reverse = false;  ///< from the end
 };
-/// A loop over the slices of tensors along an axis, which has as many places in each: the body gets
+/// A loop over the slices of tensors along an axis, which is equally long in each: the body gets
 /// the slices, without that axis, and the carried tensors.
 LoopResult scan(const std::vector<Tensor>& scanned, const std::vector<Tensor>& carried,
                 const std::function<Iteration(const std::vector<Tensor>& slices,

@@ -132,11 +132,11 @@ mlir::Type GraphImpl::elementType(ElementType type) {
 }
 
 unsigned GraphImpl::symbol(const std::string& name) {
-  auto place = llvm::find(symbols_, name);
-  if (place == symbols_.end()) {
-    place = symbols_.insert(place, name);
+  auto found = llvm::find(symbols_, name);
+  if (found == symbols_.end()) {
+    found = symbols_.insert(found, name);
   }
-  return static_cast<unsigned>(place - symbols_.begin());
+  return static_cast<unsigned>(found - symbols_.begin());
 }
 
 mlir::RankedTensorType GraphImpl::tensorType(ElementType type, const std::vector<Dim>& dims) {

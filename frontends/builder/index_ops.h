@@ -46,8 +46,8 @@ Tensor cumSum(const Tensor& x, int64_t axis, const Cumulative& options = {}, con
 /// Running product along an axis.
 Tensor cumProd(const Tensor& x, int64_t axis, const Cumulative& options = {}, const At& at = {});
 
-/// The upper triangles of the matrices in the last two dims: 0 below the diagonal `k` places to the
-/// right of the main one.
+/// The upper triangles of the matrices in the last two dims: 0 below the diagonal `k` columns to
+/// the right of the main one.
 Tensor triu(const Tensor& x, int64_t k = 0, const At& at = {});
 /// The lower triangles: 0 above that diagonal.
 Tensor tril(const Tensor& x, int64_t k = 0, const At& at = {});
@@ -58,14 +58,14 @@ struct OneHot {
   Scalar off = 0;
   ElementType type = ElementType::kF32;
 };
-/// A new dim of `depth` places with `on` at the place that the index (an integer) names and `off`
+/// A new dim of size `depth` with `on` where the index (an integer) points and `off`
 /// elsewhere; `off` everywhere for an index out of range.
 Tensor oneHot(const Tensor& indices, int64_t depth, const OneHot& options = {}, const At& at = {});
 
 /// Picks one element for each index along an axis: the result has the shape of `indices`, and its
-/// element at p is the one at p with the place on the axis replaced by the index.
+/// element at p is the one at p with the position on the axis replaced by the index.
 Tensor gatherElements(const Tensor& x, const Tensor& indices, int64_t axis = 0, const At& at = {});
-/// Picks slices by index vectors: the last dim of `indices` holds places in as many dims of x,
+/// Picks slices by index vectors: the last dim of `indices` holds indices in as many dims of x,
 /// behind `batchDims` leading dims that both share.
 Tensor gatherNd(const Tensor& x, const Tensor& indices, int64_t batchDims = 0, const At& at = {});
 
@@ -75,7 +75,7 @@ enum class Scatter { kReplace, kAdd, kMul, kMin, kMax };
 /// `indices`.
 Tensor scatterElements(const Tensor& x, const Tensor& indices, const Tensor& updates,
                        int64_t axis = 0, Scatter kind = Scatter::kReplace, const At& at = {});
-/// A copy of x with slices written by index vectors: the last dim of `indices` holds places in as
+/// A copy of x with slices written by index vectors: the last dim of `indices` holds indices in as
 /// many leading dims of x; `updates` has the other dims of `indices`, then those of x that are not
 /// indexed.
 Tensor scatterNd(const Tensor& x, const Tensor& indices, const Tensor& updates,

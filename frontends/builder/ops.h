@@ -121,7 +121,7 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, 
 // --- Neural networks; tensors are N x C x spatial dims -------------------------------------------
 
 /// Padding says how a sliding window meets the border: with `pads`, or so that the result has
-/// ceil(size / stride) places (the odd element of padding at the end, or at the beginning).
+/// ceil(size / stride) positions (the odd element of padding at the end, or at the beginning).
 enum class Padding { kExplicit, kSameUpper, kSameLower };
 
 struct Conv {
@@ -159,8 +159,8 @@ struct DeformConv {
   Tensor mask{};             ///< N x offsetGroups * K1 … x result dims; default: 1 each
   int64_t offsetGroups = 1;  ///< each serves as many of the input's channels
 };
-/// Convolution that reads the input at places bent by `offsets` (N x offsetGroups * K1 … * spatial
-/// dims x result dims), interpolated and times the mask.
+/// Convolution that reads the input at positions bent by `offsets` (N x offsetGroups * K1 … *
+/// spatial dims x result dims), interpolated and times the mask.
 Tensor deformConv(const Tensor& input, const Tensor& filter, const Tensor& offsets,
                   const DeformConv& options = {}, const At& at = {});
 
@@ -270,13 +270,13 @@ Tensor shape(const Tensor& x, int64_t start = 0, std::optional<int64_t> end = {}
              const At& at = {});
 
 struct Reshape {
-  bool allowZero = false;  ///< 0 is a size, not "the input's dim at this place"
+  bool allowZero = false;  ///< 0 is a size, not "the input's dim at this index"
 };
 /// The same elements in another shape; one dim may be -1 and follows from the rest.
 Tensor reshape(const Tensor& x, const Ints& shape, const Reshape& options = {}, const At& at = {});
 /// Drops dims of 1.
 Tensor squeeze(const Tensor& x, const std::vector<int64_t>& axes, const At& at = {});
-/// Inserts dims of 1 at these places of the result.
+/// Inserts dims of 1 at these indices of the result.
 Tensor unsqueeze(const Tensor& x, const std::vector<int64_t>& axes, const At& at = {});
 /// Permutes the dims: result dim i is input dim permutation[i].
 Tensor transpose(const Tensor& x, const std::vector<int64_t>& permutation, const At& at = {});

@@ -134,7 +134,7 @@ LoopResult scan(
       call.problem(absl::StrCat("axis ", options.axis, " is out of range for ", x.toString()));
     } else if (x.valid() && x.dims()[axisOf(x)] != scanned[0].dims()[axisOf(scanned[0])]) {
       call.problem(absl::StrCat("scans ", scanned[0].toString(), " and ", x.toString(),
-                                " along axis ", options.axis, ", expected as many places"));
+                                " along axis ", options.axis, ", expected equal sizes"));
     }
   }
   if (!call.ready()) {
@@ -144,12 +144,12 @@ LoopResult scan(
   const Tensor length =
       squeeze(shape(scanned[0], first, first + 1, call.at("shape")), {0}, call.at("length"));
   auto iterate = [&](const Tensor& number, const std::vector<Tensor>& given) {
-    const Tensor place =
+    const Tensor index =
         options.reverse ? sub(sub(length, number, call.at("left")), 1, call.at("place")) : number;
     std::vector<Tensor> slices;
     slices.reserve(scanned.size());
     for (size_t i = 0; i < scanned.size(); ++i) {
-      slices.push_back(gather(scanned[i], place, axisOf(scanned[i]),
+      slices.push_back(gather(scanned[i], index, axisOf(scanned[i]),
                               call.at(absl::StrCat("slice_", i).c_str())));
     }
     return body(slices, given);

@@ -45,8 +45,8 @@ Tensor cumulative(const char* kind, const Tensor& x, int64_t axis, const Cumulat
       .create();
 }
 
-/// The places along dim `axis`, a vector.
-Tensor placesOf(Composite& call, const Tensor& x, size_t axis, const char* name) {
+/// The positions along dim `axis`, a vector.
+Tensor positionsOf(Composite& call, const Tensor& x, size_t axis, const char* name) {
   auto dim = static_cast<int64_t>(axis);
   Tensor size = shape(x, dim, dim + 1, call.at(absl::StrCat(name, "_size").c_str()));
   return range(0, size, 1, call.at(name));
@@ -59,9 +59,9 @@ Tensor triangle(const char* kind, const Tensor& x, int64_t k, bool upper, const 
     return call.failed();
   }
   const size_t rank = x.dims().size();
-  Tensor rows = unsqueeze(placesOf(call, x, rank - 2, "rows"), {1}, call.at("row"));
+  Tensor rows = unsqueeze(positionsOf(call, x, rank - 2, "rows"), {1}, call.at("row"));
   rows = k == 0 ? rows : add(rows, k, call.at("diagonal"));
-  Tensor columns = placesOf(call, x, rank - 1, "columns");
+  Tensor columns = positionsOf(call, x, rank - 1, "columns");
   Tensor keep =
       upper ? lessEqual(rows, columns, call.at("keep")) : lessEqual(columns, rows, call.at("keep"));
   return where(keep, x, 0, call.at("where"));
@@ -93,22 +93,22 @@ Tensor partOf(const Tensor& x, const std::vector<Index>& indices) {
     const Index& index = indices[i];
     const auto axis = static_cast<int64_t>(i);
     const Range& range = index.range();
-    if (index.isPlace()) {
+    if (index.isPosition()) {
       const Dim dim = x.ranked() ? x.dims()[i] : Dim::unknown();
-      if (dim.isStatic() && (index.place() < -dim.size() || index.place() >= dim.size())) {
-        call.problem(absl::StrCat("index ", index.place(), " is out of range for dim ", i, " of ",
-                                  x.toString()));
+      if (dim.isStatic() && (index.position() < -dim.size() || index.position() >= dim.size())) {
+        call.problem(absl::StrCat("index ", index.position(), " is out of range for dim ", i,
+                                  " of ", x.toString()));
         return call.failed();
       }
       dropped.push_back(axis);
     }
     axes.push_back(axis);
     starts.push_back(range.begin);
-    // The place -1 ends at the end, not at 0.
-    ends.push_back(!index.isPlace()      ? range.end
-                   : index.place() == -1 ? INT64_MAX
-                                         : index.place() + 1);
-    steps.push_back(index.isPlace() ? 1 : range.step);
+    // The position -1 ends at the end, not at 0.
+    ends.push_back(!index.isPosition()      ? range.end
+                   : index.position() == -1 ? INT64_MAX
+                                            : index.position() + 1);
+    steps.push_back(index.isPosition() ? 1 : range.step);
   }
   Tensor part =
       slice(x, {.starts = starts, .ends = ends, .axes = axes, .steps = steps}, call.at("slice"));
@@ -164,13 +164,13 @@ Tensor oneHot(const Tensor& indices, int64_t depth, const OneHot& options, const
   if (!call.ready()) {
     return call.failed();
   }
-  std::vector<int64_t> places(static_cast<size_t>(depth));
-  std::iota(places.begin(), places.end(), 0);
+  std::vector<int64_t> positions(static_cast<size_t>(depth));
+  std::iota(positions.begin(), positions.end(), 0);
   std::vector<int64_t> dims(static_cast<size_t>(rank - axis) + 1,
-                            1);  // the places and what is behind
+                            1);  // the positions and what is behind
   dims[0] = depth;
-  Tensor all = call.constant("places").copy({ElementType::kI64, dims}, places.data(),
-                                            places.size() * sizeof(int64_t));
+  Tensor all = call.constant("places").copy({ElementType::kI64, dims}, positions.data(),
+                                            positions.size() * sizeof(int64_t));
   Tensor wide = indices.elementType() == ElementType::kI64
                     ? indices
                     : cast(indices, ElementType::kI64, call.at("cast"));

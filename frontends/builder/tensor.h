@@ -24,9 +24,9 @@ class GraphImpl;
 class Index;
 class Operand;
 
-/// Name and place of a call: the optional last argument of every operation. `relu(x)` names the
-/// operation by itself, `relu(x, "act")` gives it a name, which must be new in its scope. The
-/// source line is the caller's.
+/// Name and source location of a call: the optional last argument of every operation. `relu(x)`
+/// names the operation by itself, `relu(x, "act")` gives it a name, which must be new in its scope.
+/// The source line is the caller's.
 struct At {
   At(std::source_location here = std::source_location::current()) : location(here) {}
   At(const char* callName, std::source_location here = std::source_location::current())
@@ -165,8 +165,8 @@ class Operand {
   std::source_location location_;
 };
 
-/// The places [begin, end) of a dim in steps: negative ones count from the end, those out of range
-/// are clamped. `Range()` is all of them, `Range(0, INT64_MAX, 2)` every second one.
+/// The positions [begin, end) of a dim in steps: negative ones count from the end, those out of
+/// range are clamped. `Range()` is all of them, `Range(0, INT64_MAX, 2)` every second one.
 struct Range {
   Range() = default;
   Range(int64_t first, int64_t past, int64_t by = 1) : begin(first), end(past), step(by) {}
@@ -176,23 +176,23 @@ struct Range {
   int64_t step = 1;
 };
 
-/// Tensor::operator[] takes an Index for a dim: one place, which drops the dim, or a Range.
+/// Tensor::operator[] takes an Index for a dim: one position, which drops the dim, or a Range.
 class Index {
  public:
   template <std::integral T>
-  Index(T place, std::source_location here = std::source_location::current())
-      : range_(static_cast<int64_t>(place), 0), isPlace_(true), location_(here) {}
+  Index(T position, std::source_location here = std::source_location::current())
+      : range_(static_cast<int64_t>(position), 0), isPosition_(true), location_(here) {}
   Index(Range range, std::source_location here = std::source_location::current())
       : range_(range), location_(here) {}
 
-  bool isPlace() const { return isPlace_; }
-  int64_t place() const { return range_.begin; }
+  bool isPosition() const { return isPosition_; }
+  int64_t position() const { return range_.begin; }
   const Range& range() const { return range_; }
   std::source_location location() const { return location_; }
 
  private:
   Range range_;
-  bool isPlace_ = false;
+  bool isPosition_ = false;
   std::source_location location_;
 };
 

@@ -206,8 +206,8 @@ std::vector<std::string> WeightFile::names() const {
 }
 
 absl::StatusOr<WeightFile::Entry> WeightFile::find(absl::string_view name) const {
-  auto place = content_->table.find(name);
-  if (place == content_->table.end()) {
+  auto found = content_->table.find(name);
+  if (found == content_->table.end()) {
     std::vector<std::string> known = names();
     size_t count = known.size();
     known.resize(std::min<size_t>(count, 3));
@@ -215,7 +215,7 @@ absl::StatusOr<WeightFile::Entry> WeightFile::find(absl::string_view name) const
                                             "'; they have ", count, ": ",
                                             absl::StrJoin(known, ", "), count > 3 ? " …" : ""));
   }
-  const Stored& stored = place->second;
+  const Stored& stored = found->second;
   if (stored.spec.type == ElementType::kInvalid) {
     return absl::UnimplementedError(absl::StrCat("tensor '", name, "' of weights '", path(),
                                                  "' is of dtype ", stored.dtype,

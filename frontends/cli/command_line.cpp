@@ -44,7 +44,7 @@ ExitCode exitCodeOf(const absl::Status& status) {
     case ErrorDomain::kInput:
       return kUsage;
     case ErrorDomain::kPlacement:
-      return kNoPlace;
+      return kNotPlaced;
     case ErrorDomain::kRun:
       break;
   }

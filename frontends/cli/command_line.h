@@ -23,7 +23,7 @@ enum ExitCode : int {
   kDiffers = 1,        // a result differs
   kUsage = 2,          // wrong usage
   kBadFile = 3,        // bad model or file
-  kNoPlace = 4,        // cannot be placed
+  kNotPlaced = 4,      // cannot be placed
   kWorker = 5,         // a worker or link failed, or memory ran out
   kInternal = 6,       // internal error
   kInterrupted = 130,  // by the user; what was measured until then is printed

@@ -274,12 +274,12 @@ absl::Status addList(absl::Span<const uint8_t> bytes, const std::string& where, 
                        runtime::HostTensor(runtime::TensorSpec{ElementType::kF32, {0}})});
   }
   for (size_t i = 0; i < elements.size(); ++i) {
-    std::string place = absl::StrCat(name, "[", i, "]");
+    std::string element = absl::StrCat(name, "[", i, "]");
     if (elements[i].isList) {
-      GR_RETURN_IF_ERROR(addList(elements[i].bytes, where, place, depth + 1, tensors));
+      GR_RETURN_IF_ERROR(addList(elements[i].bytes, where, element, depth + 1, tensors));
     } else {
       GR_ASSIGN_OR_RETURN(runtime::NamedTensor tensor, parseTensorProto(elements[i].bytes, where));
-      tensors.push_back({place, std::move(tensor.tensor)});
+      tensors.push_back({element, std::move(tensor.tensor)});
     }
   }
   return absl::OkStatus();

@@ -22,11 +22,11 @@ class DeferredImport {
       return fail(op_.emitOpError() << "holds no node that this program can import");
     }
     Values inputs(proto_.input_size());
-    for (auto [place, value] : llvm::zip(op_.getPlaces(), op_.getInputs())) {
-      if (place < 0 || place >= proto_.input_size()) {
-        return fail(op_.emitOpError() << "has no input " << place);
+    for (auto [index, value] : llvm::zip(op_.getPlaces(), op_.getInputs())) {
+      if (index < 0 || index >= proto_.input_size()) {
+        return fail(op_.emitOpError() << "has no input " << index);
       }
-      inputs[place] = value;
+      inputs[index] = value;
     }
     if (proto_.output_size() != static_cast<int>(op_.getNumResults())) {
       return fail(op_.emitOpError() << "has " << op_.getNumResults() << " results, expected "

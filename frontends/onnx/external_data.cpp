@@ -152,9 +152,9 @@ ExternalData::ExternalData(std::string folder) : folder_(std::move(folder)) {}
 ExternalData::~ExternalData() = default;
 
 std::shared_ptr<MappedFile> ExternalData::open(const std::string& location, std::string& problem) {
-  auto [place, isNew] = files_.try_emplace(location);
-  if (!isNew && place->second) {
-    return place->second;
+  auto [entry, isNew] = files_.try_emplace(location);
+  if (!isNew && entry->second) {
+    return entry->second;
   }
   std::string reason;
   std::vector<std::string> parts = partsOf(location);
@@ -164,12 +164,12 @@ std::shared_ptr<MappedFile> ExternalData::open(const std::string& location, std:
     reason = "expected a name inside the model's folder, without \"..\"";
   } else {
     Descriptor file = openBelow(folder_, parts, reason);
-    place->second = file.get() < 0 ? nullptr : MappedFile::map(file.get(), reason);
+    entry->second = file.get() < 0 ? nullptr : MappedFile::map(file.get(), reason);
   }
-  if (!place->second) {
+  if (!entry->second) {
     problem = absl::StrCat("keeps its data in the file ", inQuotes(location), ": ", reason);
   }
-  return place->second;
+  return entry->second;
 }
 
 std::optional<mlir::AsmResourceBlob> ExternalData::read(const ::onnx::TensorProto& tensor,

@@ -83,11 +83,11 @@ Values GraphImport::importFunction(const ::onnx::FunctionProto& function, ::onnx
 
 Values GraphImport::defer(const ::onnx::NodeProto& node, int64_t opset, const Values& inputs,
                           mlir::Location loc) {
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> indices;
   llvm::SmallVector<mlir::Value> operands;
-  for (auto [place, value] : llvm::enumerate(inputs)) {
+  for (auto [index, value] : llvm::enumerate(inputs)) {
     if (value) {
-      places.push_back(static_cast<int64_t>(place));
+      indices.push_back(static_cast<int64_t>(index));
       operands.push_back(value);
     }
   }
@@ -99,7 +99,7 @@ Values GraphImport::defer(const ::onnx::NodeProto& node, int64_t opset, const Va
   }
   auto op = builder_.create<ir::DeferredOp>(loc, types, operands,
                                             builder_.getStringAttr(node.SerializeAsString()), opset,
-                                            places, llvm::ArrayRef<int64_t>());
+                                            indices, llvm::ArrayRef<int64_t>());
   return Values(op->result_begin(), op->result_end());
 }
 

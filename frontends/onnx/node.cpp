@@ -249,30 +249,30 @@ std::optional<int64_t> Node::rankOf(mlir::Value value) {
 }
 
 std::optional<int64_t> Node::axisOf(int64_t axis, int64_t rank) {
-  int64_t place = axis < 0 ? axis + rank : axis;
-  if (axis < -rank || place >= rank) {
+  int64_t normalized = axis < 0 ? axis + rank : axis;
+  if (axis < -rank || normalized >= rank) {
     fail(absl::StrCat("axis ", axis, " is out of range, expected ", -rank, " to ", rank - 1,
                       operandText()));
     return std::nullopt;
   }
-  return place;
+  return normalized;
 }
 
 std::optional<llvm::SmallVector<int64_t>> Node::axesOf(llvm::ArrayRef<int64_t> axes, int64_t rank) {
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> all;
   for (int64_t axis : axes) {
-    std::optional<int64_t> place = axisOf(axis, rank);
-    if (!place) {
+    std::optional<int64_t> normalized = axisOf(axis, rank);
+    if (!normalized) {
       return std::nullopt;
     }
-    if (llvm::is_contained(places, *place)) {
-      fail(absl::StrCat("names axis ", *place, " twice"));
+    if (llvm::is_contained(all, *normalized)) {
+      fail(absl::StrCat("names axis ", *normalized, " twice"));
       return std::nullopt;
     }
-    places.push_back(*place);
+    all.push_back(*normalized);
   }
-  llvm::sort(places);
-  return places;
+  llvm::sort(all);
+  return all;
 }
 
 std::optional<llvm::SmallVector<llvm::StringRef>> Node::knownStrings(mlir::Value value) {

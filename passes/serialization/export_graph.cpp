@@ -67,12 +67,12 @@ class GraphExporter {
   }
 
   absl::StatusOr<uint32_t> typeIndex(mlir::Type type) {
-    auto [place, isNew] = types_.try_emplace(type, typeOffsets_.size());
+    auto [entry, isNew] = types_.try_emplace(type, typeOffsets_.size());
     if (isNew) {
       GR_ASSIGN_OR_RETURN(Offset<format::TensorType> offset, exportType(type, builder_));
       typeOffsets_.push_back(offset);
     }
-    return place->second;
+    return entry->second;
   }
 
   absl::StatusOr<Offset<flatbuffers::Vector<uint32_t>>> define(mlir::ValueRange values) {

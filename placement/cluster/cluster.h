@@ -16,7 +16,7 @@
 
 namespace graphrun::placement {
 
-/// The place of graph inputs and outputs: the process that the user started. Not a device; nothing
+/// Where graph inputs and outputs are: the process that the user started. Not a device; nothing
 /// can be placed there.
 inline constexpr int kClient = -1;
 /// Its name in files and reports; no worker has it.

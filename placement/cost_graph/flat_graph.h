@@ -25,7 +25,7 @@ class IntLists {
   absl::Span<const int> operator[](int id) const {
     return absl::MakeConstSpan(values_).subspan(begin(id), begin(id + 1) - begin(id));
   }
-  /// Place of the first value of `id` among all values.
+  /// Index of the first value of `id` among all values.
   size_t begin(int id) const { return static_cast<size_t>(begins_[static_cast<size_t>(id)]); }
   /// Values of all lists.
   size_t size() const { return values_.size(); }
@@ -40,7 +40,7 @@ class IntLists {
 /// One reading of a tensor.
 struct Use {
   int node = 0;
-  int edge = 0;  ///< place of the tensor in FlatGraph::inputs
+  int edge = 0;  ///< index of the tensor in FlatGraph::inputs
 };
 
 /// The arrays of a finished graph. Immutable.
@@ -50,7 +50,7 @@ class FlatGraph {
 
   absl::Span<const int> inputs(int node) const { return inputs_[node]; }
   absl::Span<const int> outputs(int node) const { return outputs_[node]; }
-  /// Place of the node's first input; its i-th input is the edge firstEdge + i.
+  /// Index of the node's first input; its i-th input is the edge firstEdge + i.
   size_t firstEdge(int node) const { return inputs_.begin(node); }
   size_t edgeCount() const { return inputs_.size(); }
   absl::Span<const Use> uses(int tensor) const {

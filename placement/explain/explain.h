@@ -66,7 +66,7 @@ struct CutEdge {
   int64_t transferNs = 0;  // on the link
 };
 
-/// Neighbouring segments of the critical path of one kind in one place, joined.
+/// Neighbouring segments of the critical path of one kind on one device or link, joined.
 struct PathReport {
   std::string kind;   // pathKindName
   std::string where;  // device or link; of a wait for cores both devices: "a behind b"
@@ -97,7 +97,7 @@ struct StrategyReport {
 };
 
 /// One row of the full list.
-struct NodePlace {
+struct NodeReport {
   std::string node;
   std::vector<std::string> members;  // the source model's nodes in it
   std::string op;
@@ -151,7 +151,7 @@ struct Explanation {
   std::vector<PathReport> path;
   std::vector<PathStep> steps;             // the same, none joined
   std::vector<StrategyReport> strategies;  // empty unless candidates were given
-  std::vector<NodePlace> nodes;            // by rank
+  std::vector<NodeReport> nodes;           // by rank
   std::vector<TensorReport> tensors;
   std::vector<NodeExplanation> choices;  // of the nodes that were asked for; see node_choices.h
   std::vector<AnnotationReport> annotations;

@@ -67,7 +67,7 @@ OrderedJson toJson(const StrategyReport& s) {
           {"transfer_bytes", s.transferBytes}};
 }
 
-OrderedJson toJson(const NodePlace& n) {
+OrderedJson toJson(const NodeReport& n) {
   return {{"node", n.node},        {"op", n.op},
           {"device", n.device},    {"rank", n.rank},
           {"start_ns", n.startNs}, {"finish_ns", n.finishNs},

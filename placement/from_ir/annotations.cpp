@@ -166,12 +166,12 @@ class Annotations {
       report.ignored = true;
       report.why = hint.problem.empty() ? std::string(kNoDevice) : hint.problem.str();
     }
-    auto [place, isNew] = places_.try_emplace(
+    auto [entry, isNew] = rowIndices_.try_emplace(
         {report.configuration, report.name, report.device, report.why}, rows_.size());
     if (isNew) {
       rows_.push_back({report, {}});
     }
-    rows_[place->second].second.insert(label);
+    rows_[entry->second].second.insert(label);
   }
 
   mlir::func::FuncOp function_;
@@ -179,7 +179,7 @@ class Annotations {
   const std::string& overruledBy_;
   std::string configuration_;  // whose devices are those of the cluster; "": none
   std::vector<std::pair<AnnotationReport, std::set<std::string>>> rows_;  // with the nodes' names
-  std::map<std::array<std::string, 4>, size_t> places_;  // of rows, by what they say
+  std::map<std::array<std::string, 4>, size_t> rowIndices_;  // of rows, by what they say
 };
 
 std::string listed(std::vector<std::string> names) {

@@ -1,5 +1,5 @@
-// A signature identifies an operation whatever its name and place: it is the key of the operation's
-// measured time.
+// A signature identifies an operation whatever its name and device: it is the key of the
+// operation's measured time.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_OP_SIGNATURE_H_
 

@@ -32,13 +32,13 @@ absl::StatusOr<const format::Remainder*> verified(absl::Span<const uint8_t> byte
 }
 
 /// Indices of the model's weights by offset and length.
-std::map<std::pair<uint64_t, uint64_t>, size_t> placesOf(const format::ModelFile& model) {
-  std::map<std::pair<uint64_t, uint64_t>, size_t> places;
+std::map<std::pair<uint64_t, uint64_t>, size_t> indicesOf(const format::ModelFile& model) {
+  std::map<std::pair<uint64_t, uint64_t>, size_t> indices;
   for (size_t i = 0; i < model.weightCount(); ++i) {
     const format::WeightEntry* entry = model.model().weights()->Get(static_cast<uint32_t>(i));
-    places[{entry->offset(), entry->length()}] = i;
+    indices[{entry->offset(), entry->length()}] = i;
   }
-  return places;
+  return indices;
 }
 
 passes::WeightSourceView weightsOf(const format::ModelFile& model,
@@ -46,7 +46,7 @@ passes::WeightSourceView weightsOf(const format::ModelFile& model,
   passes::WeightSourceView weights;
   weights.count = format::sizeOf(remainder.weights());
   weights.strings = remainder.strings();
-  weights.get = [&model, &remainder, places = placesOf(model)](
+  weights.get = [&model, &remainder, indices = indicesOf(model)](
                     uint32_t index) -> absl::StatusOr<passes::WeightSourceView::Weight> {
     const format::WeightEntry* entry = remainder.weights()->Get(index);
     passes::WeightSourceView::Weight weight{
@@ -55,12 +55,12 @@ passes::WeightSourceView weightsOf(const format::ModelFile& model,
       weight.data = {remainder.constants()->data() + entry->offset(), entry->length()};
       return weight;
     }
-    auto place = places.find({entry->offset(), entry->length()});
-    if (place == places.end()) {
+    auto found = indices.find({entry->offset(), entry->length()});
+    if (found == indices.end()) {
       return absl::DataLossError(
           absl::StrCat("weight ", format::inQuotes(weight.name), " is not one of the model"));
     }
-    GR_ASSIGN_OR_RETURN(weight.data, model.weight(place->second));
+    GR_ASSIGN_OR_RETURN(weight.data, model.weight(found->second));
     return weight;
   };
   return weights;

@@ -11,8 +11,8 @@
 
 namespace graphrun::compiler {
 
-/// Entries for the constants of exported graphs. Weights of the model keep their place in its file;
-/// the bytes of all others follow each other, each aligned as a tensor.
+/// Entries for the constants of exported graphs. Weights of the model keep their offset in its
+/// file; the bytes of all others follow each other, each aligned as a tensor.
 struct WeightSection {
   std::vector<flatbuffers::Offset<format::WeightEntry>> entries;
   std::vector<uint8_t> constants;

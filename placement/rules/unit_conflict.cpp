@@ -105,17 +105,17 @@ class UnitRules {
     std::iota(order.begin(), order.end(), 0);
     std::stable_partition(order.begin(), order.end(),
                           [&](int rule) { return at(rule).kind == Kind::kSupport; });
-    std::vector<int> dropped = minimalRelaxation(count(), [&](const std::vector<int>& places) {
+    std::vector<int> dropped = minimalRelaxation(count(), [&](const std::vector<int>& indices) {
       std::vector<int> rules;
-      rules.reserve(places.size());
-      for (int place : places) {
-        rules.push_back(order[static_cast<size_t>(place)]);
+      rules.reserve(indices.size());
+      for (int index : indices) {
+        rules.push_back(order[static_cast<size_t>(index)]);
       }
       return hold(rules);
     });
     std::vector<std::string> lines = {"these changes together are enough:"};
-    for (int place : dropped) {
-      const PlacementRule& rule = at(order[static_cast<size_t>(place)]);
+    for (int index : dropped) {
+      const PlacementRule& rule = at(order[static_cast<size_t>(index)]);
       if (rule.kind == Kind::kSupport) {
         return absl::StrCat("no change of rules is enough: add a device that can run '",
                             graph_.node(rule.nodes[0]).name, "'");

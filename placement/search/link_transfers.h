@@ -101,11 +101,11 @@ class LinkTransfers {
   /// Takes one that is on no link any more out of those of its tensor.
   void remove(int id) {
     const LinkTransfer& gone = linkTransfers_[id];
-    int* place = &sent_.edit(gone.tensor);
-    while (*place != id) {
-      place = &linkTransfers_.edit(*place).next;
+    int* link = &sent_.edit(gone.tensor);
+    while (*link != id) {
+      link = &linkTransfers_.edit(*link).next;
     }
-    *place = gone.next;
+    *link = gone.next;
     gone_.push_back(id);
   }
 

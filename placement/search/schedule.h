@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "placement/cost_graph/placement.h"
 #include "placement/search/beside_step.h"
-#include "placement/search/core_places.h"
+#include "placement/search/core_indices.h"
 #include "placement/search/due_work.h"
 #include "placement/search/link_transfers.h"
 #include "placement/search/rank_order.h"
@@ -116,14 +116,14 @@ class Schedule {
     int rank = std::numeric_limits<int>::min() / 2;
     int64_t delay = 0;
   };
-  /// A place is the position of a transfer on its link.
-  struct Place {
+  /// A LinePosition decides the order of transfers in a line.
+  struct LinePosition {
     int64_t ready;
     int rank;
     int tensor;
     int to;
     int linkTransfer;
-    bool operator<(const Place& other) const {
+    bool operator<(const LinePosition& other) const {
       return std::tie(ready, rank, tensor, to) <
              std::tie(other.ready, other.rank, other.tensor, other.to);
     }
@@ -145,11 +145,11 @@ class Schedule {
     std::vector<int> ends;  // outputs of the graph that it makes
   };
 
-  /// These places are looked at when lines are merged.
+  /// These positions are looked at when lines are merged.
   struct Merge {
-    std::vector<Place> early;
-    std::vector<Place> late;
-    std::vector<Place> merged;
+    std::vector<LinePosition> early;
+    std::vector<LinePosition> late;
+    std::vector<LinePosition> merged;
   };
   /// The end of the step is that of these.
   struct Ends {
@@ -249,10 +249,10 @@ class Schedule {
   }
   /// Returns the turn of a node on a core by its id.
   const Turn& turnOn(int node, int core) const {
-    return turnAt(node, cores_.place(device(node), core));
+    return turnAt(node, cores_.indexOf(device(node), core));
   }
   Turn& editTurnOn(int node, int core) {
-    return editTurnAt(node, cores_.place(device(node), core));
+    return editTurnAt(node, cores_.indexOf(device(node), core));
   }
   absl::Span<const int> coresOf(int node) const { return cores_.of(device(node)); }
   /// Calls `visit` with each of the node's turns.
@@ -283,7 +283,7 @@ class Schedule {
   void forLines(int linkTransfer, const Visit& visit) const {
     lines_.forLines(linkTransfers_[linkTransfer], visit);
   }
-  Place placeOf(LineKind kind, int linkTransfer) const;
+  LinePosition positionOf(LineKind kind, int linkTransfer) const;
   bool precedes(LineKind kind, int a, int b) const;
   int neighbour(LineKind kind, const LinkTransfer& linkTransfer) const;
   void leaveLine(LineKind kind, int linkTransfer);
@@ -348,7 +348,7 @@ class Schedule {
   const CostGraph* graph_;
   const FlatGraph* flat_;
   const CollectiveGroups* collectives_;
-  CorePlaces cores_;
+  CoreIndices cores_;
 
   UndoableVector<Node> nodes_;
   UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]

@@ -16,7 +16,7 @@ int Schedule::nodeBefore(int node) const {
 }
 
 /// The last node of `core` with a lower rank than `node`: looked for from the end of the core's
-/// list when that is short, else from the node's place among all.
+/// list when that is short, else from the node's position among all.
 int Schedule::nodeBefore(int node, int core) const {
   constexpr int kShort = 32;
   int at = onCore_[core].last;
@@ -73,7 +73,7 @@ void Schedule::joinCore(int node, int core) {
 
 /// Returns a transfer's position: what one endpoint sends is ready in the order of ranks, whatever
 /// is due.
-Schedule::Place Schedule::placeOf(LineKind kind, int id) const {
+Schedule::LinePosition Schedule::positionOf(LineKind kind, int id) const {
   const LinkTransfer& at = linkTransfers_[id];
   int rank = rankOf(at);
   bool isShared = kind != LineKind::kLink || lines_.isShared(at.link);
@@ -81,7 +81,7 @@ Schedule::Place Schedule::placeOf(LineKind kind, int id) const {
 }
 
 bool Schedule::precedes(LineKind kind, int a, int b) const {
-  return placeOf(kind, a) < placeOf(kind, b);
+  return positionOf(kind, a) < positionOf(kind, b);
 }
 
 /// A linkTransfer in the same line, likely to be near; kNone when there is no other.
@@ -170,7 +170,7 @@ bool Schedule::isMisplaced(LineKind kind, int id) const {
          (after != kNone && precedes(kind, after, id));
 }
 
-/// After a change of what decides its place.
+/// After a change of what decides its position.
 void Schedule::reinsert(int id) {
   forLines(id, [&](LineKind kind) {
     if (isMisplaced(kind, id)) {
@@ -203,17 +203,17 @@ void Schedule::mergeLine(LineKind kind, int line, int cut) {
   merge_.late.clear();
   bool sorted = true;
   bool wasLate = false;
-  Place last{-1, 0, 0, 0, kNone};
+  LinePosition last{-1, 0, 0, 0, kNone};
   for (int id = lines_.at(kind, line).first; id != kNone;
        id = linkTransfers_.turn(kind, id).after) {
-    Place place = placeOf(kind, id);
-    if (wasLate != (place.rank >= cut)) {
+    LinePosition position = positionOf(kind, id);
+    if (wasLate != (position.rank >= cut)) {
       wasLate = !wasLate;
       touchTransfer(id);
     }
-    sorted = sorted && last < place;
-    last = place;
-    (wasLate ? merge_.late : merge_.early).push_back(place);
+    sorted = sorted && last < position;
+    last = position;
+    (wasLate ? merge_.late : merge_.early).push_back(position);
   }
   if (sorted) {
     return;

@@ -59,9 +59,9 @@ CollectiveGroups::CollectiveGroups(const CostGraph& graph, const Cluster& cluste
 }
 
 void CollectiveGroups::insert(int device, std::vector<int>& devices) {
-  auto place = std::lower_bound(devices.begin(), devices.end(), device);
-  if (place == devices.end() || *place != device) {
-    devices.insert(place, device);
+  auto found = std::lower_bound(devices.begin(), devices.end(), device);
+  if (found == devices.end() || *found != device) {
+    devices.insert(found, device);
   }
 }
 

@@ -161,9 +161,9 @@ class Run {
   /// The last node on a core that comes before a node; -1: none.
   int lastBefore(int node, int id) const {
     absl::Span<const int> nodes = onCore_[static_cast<size_t>(id)].nodes;
-    auto place = std::partition_point(nodes.begin(), nodes.end(),
+    auto after = std::partition_point(nodes.begin(), nodes.end(),
                                       [&](int other) { return rankOf(other) < rankOf(node); });
-    return place == nodes.begin() ? -1 : *(place - 1);
+    return after == nodes.begin() ? -1 : *(after - 1);
   }
 
   int rankOf(int node) const { return node < 0 ? -1 : placement_.rank[static_cast<size_t>(node)]; }

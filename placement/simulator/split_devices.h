@@ -9,7 +9,7 @@
 
 namespace graphrun::placement {
 
-/// The devices of `cluster`, in their places, and behind them `parts` parts of each CPU device that
+/// The devices of `cluster`, in their order, and behind them `parts` parts of each CPU device that
 /// may be split: of equal numbers of its cores, named "node0/cpu:0/0", "node0/cpu:0/1" …. They have
 /// the whole device's limit and weight. Without any such device: as it was. What is placed on the
 /// first part runs on the whole device's own thread (Cluster::runnerOf), the others have theirs: a

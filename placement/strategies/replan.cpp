@@ -95,9 +95,9 @@ class Replanner {
 
   /// The old order, new nodes behind the last one that they read from.
   std::vector<int> order() const {
-    std::vector<double> place(graph_.nodes.size(), -1);
+    std::vector<double> position(graph_.nodes.size(), -1);
     for (size_t i = 0; i < old_.order.size(); ++i) {
-      place[static_cast<size_t>(old_.order[i])] = static_cast<double>(i);
+      position[static_cast<size_t>(old_.order[i])] = static_cast<double>(i);
     }
     if (old_.order.empty()) {
       return upwardRankOrder(problem_);
@@ -106,15 +106,15 @@ class Replanner {
       double latest = 0;
       for (int t : graph_.node(node).inputs) {
         int producer = graph_.tensor(t).producer;
-        latest = producer < 0 ? latest : std::max(latest, place[static_cast<size_t>(producer)]);
+        latest = producer < 0 ? latest : std::max(latest, position[static_cast<size_t>(producer)]);
       }
-      double& own = place[static_cast<size_t>(node)];
+      double& own = position[static_cast<size_t>(node)];
       own = own < 0 ? latest : own;
     }
-    for (double& value : place) {
+    for (double& value : position) {
       value = -value;  // the highest priority comes first
     }
-    return priorityOrder(graph_, place);
+    return priorityOrder(graph_, position);
   }
 
   const PlacementProblem& problem_;

@@ -80,9 +80,9 @@ class TextChecker final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-void FileProblems::add(absl::string_view place, absl::string_view what) {
+void FileProblems::add(absl::string_view location, absl::string_view what) {
   if (++count_ <= static_cast<int64_t>(kMostProblems)) {
-    lines_.push_back(absl::StrCat(fileName_, place.empty() ? "" : ": ", place, ": ", what));
+    lines_.push_back(absl::StrCat(fileName_, location.empty() ? "" : ": ", location, ": ", what));
   }
 }
 

@@ -1,5 +1,5 @@
 // Reading JSON that people and other programs write: all its problems in one message, each with its
-// place.
+// location.
 #ifndef GRAPHRUN_PLACEMENT_TEXT_JSON_OBJECT_H_
 #define GRAPHRUN_PLACEMENT_TEXT_JSON_OBJECT_H_
 
@@ -19,8 +19,8 @@ class FileProblems {
  public:
   explicit FileProblems(absl::string_view fileName) : fileName_(fileName) {}
 
-  /// `place`: "line 7", "nodes[3].time_ns"; "": the whole file.
-  void add(absl::string_view place, absl::string_view what);
+  /// `location`: "line 7", "nodes[3].time_ns"; "": the whole file.
+  void add(absl::string_view location, absl::string_view what);
   bool none() const { return count_ == 0; }
   /// More are counted, not shown.
   bool full() const;
@@ -37,8 +37,8 @@ class FileProblems {
 /// numbers and depths that no file has; then there is nothing.
 std::optional<nlohmann::json> parseJson(absl::string_view text, FileProblems& problems);
 
-/// One object and its place in the file. Each getter reports what is missing or of the wrong type
-/// and then returns the default.
+/// One object and its location in the file. Each getter reports what is missing or of the wrong
+/// type and then returns the default.
 class JsonObject {
  public:
   JsonObject(const nlohmann::json& json, std::string path, FileProblems& problems);

@@ -19,7 +19,8 @@ class CoarseOrders {
   CoarseOrders(const PlacementProblem& problem, const CoarseGraph& coarse, uint64_t seed);
 
   std::vector<int> next();
-  /// The order with a coarse node some places later, behind what does not depend on it, or earlier.
+  /// The order with a coarse node some positions later, behind what does not depend on it, or
+  /// earlier.
   std::vector<int> changed(std::vector<int> order);
 
  private:

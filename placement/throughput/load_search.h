@@ -73,7 +73,7 @@ class LoadSearch {
   std::vector<int64_t> reserved_;
   std::vector<int> best_;
   int64_t bestNs_ = 0;
-  std::vector<int> stage_;  // by device: its place in the order
+  std::vector<int> stage_;  // by device: its position in the order
   size_t round_ = 0;
   std::mt19937_64 random_;
 };

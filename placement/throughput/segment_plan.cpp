@@ -159,15 +159,15 @@ void SegmentPlanner::cutLimit(int device, int64_t bytes) {
 
 void SegmentPlanner::placeCuts(const std::vector<int>& order) {
   order_ = order;
-  place_.resize(order.size());
+  position_.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
-    place_[static_cast<size_t>(order[i])] = static_cast<int>(i);
+    position_[static_cast<size_t>(order[i])] = static_cast<int>(i);
   }
   for (size_t t = 0; t < coarse_.tensors.size(); ++t) {
     const CoarseTensor& tensor = coarse_.tensors[t];
-    int last = tensor.producer < 0 ? 0 : place_[static_cast<size_t>(tensor.producer)];
+    int last = tensor.producer < 0 ? 0 : position_[static_cast<size_t>(tensor.producer)];
     for (int consumer : tensor.consumers) {
-      last = std::max(last, place_[static_cast<size_t>(consumer)]);
+      last = std::max(last, position_[static_cast<size_t>(consumer)]);
     }
     lastUse_[t] = last;
   }
@@ -218,7 +218,8 @@ bool SegmentPlanner::extend(Part& part, int from, int at, int64_t below) {
   for (int tensor : coarse_.touching[coarseNode]) {
     auto t = static_cast<size_t>(tensor);
     int producer = coarse_.tensors[t].producer;
-    bool ends = lastUse_[t] == at && producer >= 0 && place_[static_cast<size_t>(producer)] >= from;
+    bool ends =
+        lastUse_[t] == at && producer >= 0 && position_[static_cast<size_t>(producer)] >= from;
     part.liveBytes -= ends ? crossings_[t].bytes : 0;
   }
   part.weightBytes += coarse_.node(coarseNode).weightBytes;

@@ -32,7 +32,7 @@ class SegmentPlanner {
 
   /// The best plan of less than `below`; nothing if there is none or the limit ends it. Each
   /// beginning of a part is a unit of work. O(n k s) for n coarse nodes, k of them in the largest
-  /// part, and s states of use of devices; cuts are tried at no more than kMostCuts places.
+  /// part, and s states of use of devices; cuts are tried at no more than kMostCuts positions.
   std::optional<SegmentPlan> plan(const std::vector<int>& order, int64_t below, SearchLimit& limit);
   /// Takes `bytes` off what the parts of `device` and its like may use.
   void cutLimit(int device, int64_t bytes);
@@ -110,9 +110,9 @@ class SegmentPlanner {
   std::vector<Crossing> crossings_;       // by tensor of coarse_
   std::vector<int64_t> transient_;        // by coarse node: bytes while it runs
   std::vector<int> order_;
-  std::vector<int> place_;            // by coarse node: in the order
-  std::vector<int> lastUse_;          // by tensor: place of the last coarse node that touches it
-  std::vector<int> cuts_;             // places, from 0 to the number of coarse nodes
+  std::vector<int> position_;         // by coarse node: in the order
+  std::vector<int> lastUse_;          // by tensor: position of the last coarse node that touches it
+  std::vector<int> cuts_;             // positions, from 0 to the number of coarse nodes
   std::vector<int64_t> best_;         // by state and cut
   std::vector<Origin> origin_;        // by state and cut
   std::vector<int64_t> costs_;        // by kind, of the part at hand

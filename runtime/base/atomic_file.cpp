@@ -70,20 +70,20 @@ std::optional<int> openFileOf(absl::string_view path) {
   return isOne && absl::SimpleAtoi(path, &fd) && fd >= 0 ? std::optional(fd) : std::nullopt;
 }
 
-/// A place to write to: a file that need not exist, or one that is open already.
-struct Place {
+/// A Destination is what is written to: a file that need not exist, or one that is open already.
+struct Destination {
   std::string path;
   std::optional<int> open;
 };
 
-absl::StatusOr<Place> placeOf(std::string path) {
+absl::StatusOr<Destination> destinationOf(std::string path) {
   for (int links = 0; links < kMostLinks; ++links) {
     if (std::optional<int> open = openFileOf(path)) {
-      return Place{path, open};
+      return Destination{path, open};
     }
     std::string target = linkTarget(path);
     if (target.empty()) {
-      return Place{std::move(path), std::nullopt};
+      return Destination{std::move(path), std::nullopt};
     }
     path = std::move(target);
   }
@@ -100,24 +100,24 @@ void resemble(int fd, const struct stat& old) {
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::create(const std::string& path) {
-  GR_ASSIGN_OR_RETURN(Place place, placeOf(path));
+  GR_ASSIGN_OR_RETURN(Destination destination, destinationOf(path));
   struct stat info = {};
-  const bool exists = !place.open && ::stat(place.path.c_str(), &info) == 0;
+  const bool exists = !destination.open && ::stat(destination.path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot write '", path, "': it is a folder, expected a file"));
   }
-  if (place.open || (exists && !S_ISREG(info.st_mode))) {
-    int fd = place.open ? ::fcntl(*place.open, F_DUPFD_CLOEXEC, 0)
-                        : ::open(place.path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (destination.open || (exists && !S_ISREG(info.st_mode))) {
+    int fd = destination.open ? ::fcntl(*destination.open, F_DUPFD_CLOEXEC, 0)
+                              : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);
     return fd < 0 ? absl::StatusOr<AtomicFile>(fileError("write", path, errno))
                   : AtomicFile(path, "", fd);
   }
   // A file that may not be written is not replaced either.
-  if (exists && ::access(place.path.c_str(), W_OK) != 0) {
+  if (exists && ::access(destination.path.c_str(), W_OK) != 0) {
     return fileError("write", path, errno);
   }
-  std::string temporary = temporaryName(place.path);
+  std::string temporary = temporaryName(destination.path);
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) {
     return fileError("write", path, errno);
@@ -125,7 +125,7 @@ absl::StatusOr<AtomicFile> AtomicFile::create(const std::string& path) {
   if (exists) {
     resemble(fd, info);
   }
-  return AtomicFile(std::move(place.path), std::move(temporary), fd);
+  return AtomicFile(std::move(destination.path), std::move(temporary), fd);
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary, int fd)

@@ -79,13 +79,13 @@ void print(const char* text) {
 
 /// Ends the process if `address` is in a mapped file.
 void endIfMapped(const void* address) {
-  const auto place = reinterpret_cast<uintptr_t>(address);
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
   MapLines lines;
   while (const char* line = lines.next()) {
     const uintptr_t begin = readHex(line);
     const uintptr_t end = readHex(line);
     const char* path = std::strchr(line, '/');
-    if (place < begin || place >= end || path == nullptr) {
+    if (wanted < begin || wanted >= end || path == nullptr) {
       continue;
     }
     print("graphrun: cannot use '");

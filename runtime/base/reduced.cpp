@@ -105,8 +105,8 @@ unsigned encodeFloat(const Format& format, double value, bool saturate) {
   if (std::isinf(magnitude)) {
     code = overflowCode(format, saturate, sign);
   } else if (magnitude > 0) {
-    int place = std::max(std::ilogb(magnitude), 1 - format.bias) - format.mantissaBits;
-    double rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, -place)), place);
+    int unit = std::max(std::ilogb(magnitude), 1 - format.bias) - format.mantissaBits;
+    double rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, -unit)), unit);
     code =
         rounded > format.most ? overflowCode(format, saturate, sign) : exactCode(format, rounded);
   }

@@ -84,10 +84,10 @@ absl::Status ClientCall::finish(const grpc::Status& status) {
 
 absl::Status ClientCall::describe(const grpc::Status& status) const {
   absl::Status plain = fromGrpc(status);
-  std::string place = absl::StrCat(calls_->label(), ": ", name_);
+  std::string call = absl::StrCat(calls_->label(), ": ", name_);
   FirstCause here{.worker = calls_->worker()};
   if (answered()) {
-    return withFirstCause(annotateKeepingCause(plain, place), here);
+    return withFirstCause(annotateKeepingCause(plain, call), here);
   }
   std::string text;
   switch (plain.code()) {
@@ -105,7 +105,7 @@ absl::Status ClientCall::describe(const grpc::Status& status) const {
     default:
       text = std::string(plain.message());
   }
-  return withFirstCause(absl::Status(plain.code(), absl::StrCat(place, ": ", text)), here);
+  return withFirstCause(absl::Status(plain.code(), absl::StrCat(call, ": ", text)), here);
 }
 
 }  // namespace graphrun::runtime

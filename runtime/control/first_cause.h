@@ -10,7 +10,7 @@
 
 namespace graphrun::runtime {
 
-/// The place of a failure; parts that are not known are empty.
+/// Where a failure happened; parts that are not known are empty.
 struct FirstCause {
   std::string node;    // name of the operation in the model
   std::string op;      // "gr.conv"

@@ -76,7 +76,7 @@ absl::Status WeightChecker::begin(const control::WeightChunk& chunk) {
   return absl::OkStatus();
 }
 
-absl::Status WeightChecker::checkPlace(const control::WeightChunk& chunk) const {
+absl::Status WeightChecker::checkPosition(const control::WeightChunk& chunk) const {
   bool same = chunk.plan() == plan_ && chunk.index() == index_ &&
               chunk.id().checksum() == id_.checksum && chunk.id().bytes() == id_.bytes;
   if (!same || chunk.offset() != next_) {
@@ -96,7 +96,7 @@ absl::StatusOr<WeightPiece> WeightChecker::add(const control::WeightChunk& chunk
   if (!inside_) {
     GR_RETURN_IF_ERROR(begin(chunk));
   }
-  GR_RETURN_IF_ERROR(checkPlace(chunk));
+  GR_RETURN_IF_ERROR(checkPosition(chunk));
   const std::string& data = chunk.data();
   if (checksumOf(data) != chunk.chunk_checksum()) {
     return absl::DataLossError(

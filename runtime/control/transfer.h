@@ -48,7 +48,7 @@ class WeightChecker {
 
  private:
   absl::Status begin(const control::WeightChunk& chunk);
-  absl::Status checkPlace(const control::WeightChunk& chunk) const;
+  absl::Status checkPosition(const control::WeightChunk& chunk) const;
 
   struct FreeState {
     void operator()(XXH3_state_s* state) const;

@@ -37,7 +37,7 @@ class BudgetVerifier {
         bytes_(bytes),
         strings_(budgetOf(bytes.size())) {}
 
-  /// After a refusal, what to add to "not well-formed": ": <place, got, expected>", or nothing
+  /// After a refusal, what to add to "not well-formed": ": <location, got, expected>", or nothing
   /// where no more is known.
   const std::string& reason() const { return reason_; }
 

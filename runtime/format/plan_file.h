@@ -49,7 +49,7 @@ inline constexpr absl::string_view kCommunicatorAttribute = "communicator";
 /// is checked elsewhere.
 class PlanFile {
  public:
-  /// Copies and verifies `bytes`. Errors name the place, what was got and expected.
+  /// Copies and verifies `bytes`. Errors name the location, what was got and expected.
   static absl::StatusOr<std::shared_ptr<const PlanFile>> parse(absl::Span<const uint8_t> bytes);
 
   const Plan& plan() const { return *plan_; }

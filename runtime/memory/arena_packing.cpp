@@ -176,9 +176,9 @@ struct Lifetimes {
   uint32_t steps = 0;
 };
 
-/// Blocks that have a place. Each is listed where it begins, and at the nodes of a binary tree over
-/// the steps that together are its lifetime: so a block finds those that are live when it begins on
-/// the way from its leaf to the root, and those that begin later step by step, each once.
+/// Blocks that have an offset. Each is listed where it begins, and at the nodes of a binary tree
+/// over the steps that together are its lifetime: so a block finds those that are live when it
+/// begins on the way from its leaf to the root, and those that begin later step by step, each once.
 class Timeline {
  public:
   explicit Timeline(const Lifetimes& lifetimes)

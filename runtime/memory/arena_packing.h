@@ -1,4 +1,4 @@
-// Places for blocks of memory whose lifetimes are known.
+// Offsets for blocks of memory whose lifetimes are known.
 #ifndef GRAPHRUN_RUNTIME_MEMORY_ARENA_PACKING_H_
 #define GRAPHRUN_RUNTIME_MEMORY_ARENA_PACKING_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphrun::runtime {
 
-/// Buffers that share a place, or a single one.
+/// Buffers that share an offset, or a single one.
 struct ArenaBlock {
   uint64_t bytes = 0;  ///< multiple of the alignment
   uint32_t first = std::numeric_limits<uint32_t>::max();

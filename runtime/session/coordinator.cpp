@@ -138,9 +138,9 @@ absl::StatusOr<Coordinator::CommunicatorIds> Coordinator::meet(const format::Pla
   }
   CommunicatorIds communicatorIds;
   for (const auto& [worker, ids] : byWorker) {
-    GR_ASSIGN_OR_RETURN(std::vector<std::string> places, newCommunicatorIds(worker, plan, ids));
+    GR_ASSIGN_OR_RETURN(std::vector<std::string> made, newCommunicatorIds(worker, plan, ids));
     for (size_t i = 0; i < ids.size(); ++i) {
-      communicatorIds.push_back({ids[i], std::move(places[i])});
+      communicatorIds.push_back({ids[i], std::move(made[i])});
     }
   }
   return communicatorIds;

@@ -76,7 +76,7 @@ class Coordinator {
   };
 
   void onLost(const std::string& name, const absl::Status& why);
-  /// The places where the members of a plan's communicators meet.
+  /// The ids by which the members of a plan's communicators meet.
   using CommunicatorIds = std::vector<CommunicatorId>;
   absl::StatusOr<CommunicatorIds> meet(const format::PlanFile& plan);
   absl::StatusOr<std::vector<std::string>> newCommunicatorIds(

@@ -84,8 +84,8 @@ std::string deviceKey(const std::string& fingerprint) {
 /// Two workers on one machine share its memory; the devices of one, its process. The process that
 /// the user started waits for what it gets through the whole step, and not on cores of its own.
 std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd, const char* what = "link") {
-  const Place& from = fromEnd.place;
-  const Place& to = toEnd.place;
+  const WorkerLocation& from = fromEnd.location;
+  const WorkerLocation& to = toEnd.location;
   enum class Ends : uint64_t { kWorkers, kOneProcess, kFromClient, kToClient };
   Ends ends = from.worker == to.worker ? Ends::kOneProcess
               : from.worker.empty()    ? Ends::kFromClient

@@ -87,15 +87,15 @@ class CostProfile {
   uint64_t updated_ = 0;
 };
 
-/// A Place is where a device or an end of a link is.
-struct Place {
+/// A WorkerLocation is where a device or an end of a link is.
+struct WorkerLocation {
   std::string worker;  ///< name in the cluster; "" for the process that the user started
   std::string host;    ///< of its address; "localhost" for this machine
 };
 
 /// One end of a link: the memory of devices of a kind.
 struct LinkEnd {
-  Place place;
+  WorkerLocation location;
   std::string kind = "cpu";  ///< the client's own memory is a CPU's
 };
 

@@ -205,29 +205,30 @@ struct Sum {
 }  // namespace
 
 ProfileRecorder::ProfileRecorder(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
-    : places_{{"", kThisHost}}, threads_(threads), store_(cache) {
+    : locations_{{"", kThisHost}}, threads_(threads), store_(cache) {
   for (const GivenWorker& worker :
        cluster != nullptr ? cluster->processes() : std::vector<GivenWorker>()) {
-    places_.push_back({worker.name, hostOf(worker.address)});
+    locations_.push_back({worker.name, hostOf(worker.address)});
   }
   std::set<std::string> hosts;
-  for (const Place& place : places_) {
-    hosts.insert(place.host);
+  for (const WorkerLocation& location : locations_) {
+    hosts.insert(location.host);
   }
   hosts_ = absl::StrJoin(hosts, " ");
 }
 
-Place ProfileRecorder::placeOf(const std::string& worker) const {
-  auto known = std::find_if(places_.begin(), places_.end(),
-                            [&](const Place& place) { return place.worker == worker; });
-  return known == places_.end() ? places_.front() : *known;
+WorkerLocation ProfileRecorder::locationOf(const std::string& worker) const {
+  auto known =
+      std::find_if(locations_.begin(), locations_.end(),
+                   [&](const WorkerLocation& location) { return location.worker == worker; });
+  return known == locations_.end() ? locations_.front() : *known;
 }
 
 std::vector<std::string> ProfileRecorder::hostsOf(const format::PlanFile& plan) const {
   std::vector<std::string> hosts;
   hosts.reserve(plan.workerCount());
   for (uint32_t w = 0; w < plan.workerCount(); ++w) {
-    hosts.push_back(placeOf(plan.worker(w).name()->str()).host);
+    hosts.push_back(locationOf(plan.worker(w).name()->str()).host);
   }
   return hosts;
 }
@@ -262,7 +263,7 @@ ProfileRecorder::Crowds ProfileRecorder::learnCrowds(const ActivePlan& plan, con
     const CostProfile& profile = profileOf(kept, profiles);
     auto known = profile.ops().find(entry.signature());
     if (known != profile.ops().end() && known->second.runs() > 0) {
-      const std::string host = placeOf(file.worker(device.worker()).name()->str()).host;
+      const std::string host = locationOf(file.worker(device.worker()).name()->str()).host;
       runs[host].add(node, static_cast<double>(known->second.ns()));
     }
   }
@@ -296,7 +297,7 @@ const ProfileRecorder::Crowd& ProfileRecorder::crowdOf(const Crowds& crowds,
                                                        uint32_t device) const {
   static const Crowd kNone;
   const uint32_t worker = plan.device(device).worker();
-  auto crowd = crowds.find(placeOf(plan.worker(worker).name()->str()).host);
+  auto crowd = crowds.find(locationOf(plan.worker(worker).name()->str()).host);
   return crowd == crowds.end() ? kNone : crowd->second;
 }
 
@@ -330,7 +331,7 @@ void ProfileRecorder::learnDevices(const ActivePlan& plan, const RunTimes& times
     kind.cores = kind.cores == 0 && kind.kind == kHostKind ? threads_ : kind.cores;
     kind.index = kind.kind == kHostKind ? 0 : planned.index();
     kind.fingerprint = device.fingerprint;
-    store_.warnNotKept(store_.addDevice(placeOf(device.worker).host, kind));
+    store_.warnNotKept(store_.addDevice(locationOf(device.worker).host, kind));
   }
   for (const auto& [fingerprint, profile] : profiles) {
     store_.warnNotKept(store_.keepDevice(fingerprint, profile));
@@ -398,7 +399,7 @@ void ProfileRecorder::learnLinks(const ActivePlan& plan, const RunTimes& times,
     const LinkEnd from = linkEnd(file, edge.source());
     const LinkEnd to = linkEnd(file, edge.target());
     std::string name =
-        absl::StrJoin({from.place.worker, from.kind, to.place.worker, to.kind}, "\n");
+        absl::StrJoin({from.location.worker, from.kind, to.location.worker, to.kind}, "\n");
     Link& link = links.try_emplace(std::move(name), Link{from, to, {}, {}, {}}).first->second;
     const Excess& more = excess[time.edge];
     const bool isLarge = edge.bytes() >= kLargeBytes;
@@ -431,7 +432,7 @@ void ProfileRecorder::learnLinks(const ActivePlan& plan, const RunTimes& times,
 
 LinkEnd ProfileRecorder::linkEnd(const format::PlanFile& plan, uint32_t device) const {
   const format::PlanDevice& end = plan.device(device);
-  return {placeOf(plan.worker(end.worker()).name()->str()), end.kind()->str()};
+  return {locationOf(plan.worker(end.worker()).name()->str()), end.kind()->str()};
 }
 
 // A step on workers is more than what its devices record: messages start and end it, and the client
@@ -488,7 +489,7 @@ ProfileRecorder::ClientInputs ProfileRecorder::clientInputs(const format::PlanFi
     uint32_t target = plan.device(edge.target()).worker();
     if (plan.device(edge.source()).worker() == kClientWorker && target != kClientWorker) {
       std::optional<LinkFit> fit =
-          store_.link({places_.front()}, linkEnd(plan, edge.target())).fit();
+          store_.link({locations_.front()}, linkEnd(plan, edge.target())).fit();
       inputs.bytes += edge.bytes();
       inputs.ns = std::max(inputs.ns, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
     }

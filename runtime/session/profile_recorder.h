@@ -37,8 +37,8 @@ class ProfileRecorder {
   static constexpr size_t kFewestSteps = 3;
 
  private:
-  /// Returns the place of a worker's name in a plan.
-  Place placeOf(const std::string& worker) const;
+  /// Returns the location of a worker's name in a plan.
+  WorkerLocation locationOf(const std::string& worker) const;
   LinkEnd linkEnd(const format::PlanFile& plan, uint32_t device) const;
   using Profiles = std::map<std::string, CostProfile>;  // by fingerprint
   /// Returns the profile of `profiles`, into which it is read when it is wanted first.
@@ -90,8 +90,8 @@ class ProfileRecorder {
   /// Adds what is known of the links between these ends.
   void addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request);
 
-  std::vector<Place> places_;  // the client's comes first
-  std::string hosts_;          // of all places
+  std::vector<WorkerLocation> locations_;  // the client's comes first
+  std::string hosts_;                      // of all locations
   uint32_t threads_;
   ProfileStore store_;
 };

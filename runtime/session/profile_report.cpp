@@ -33,7 +33,7 @@ void addByWorkers(uint32_t workers, const CostProfile& profile,
 }  // namespace
 
 std::vector<LearnedCosts> ProfileRecorder::learned() {
-  std::map<std::string, LearnedCosts> all;  // by what they are of: places on a host share them
+  std::map<std::string, LearnedCosts> all;  // by what they are of: workers on a host share them
   auto add = [&](const std::string& what, const char* entries,
                  const CostProfile::Summary& summary) {
     if (summary.entries > 0) {
@@ -43,24 +43,24 @@ std::vector<LearnedCosts> ProfileRecorder::learned() {
     }
   };
   std::vector<LinkEnd> ends;
-  for (const Place& place : places_) {
+  for (const WorkerLocation& location : locations_) {
     std::set<std::string> kinds = {kHostKind};
-    for (const format::MeasuredDeviceT& device : store_.devicesOf(place.host)) {
+    for (const format::MeasuredDeviceT& device : store_.devicesOf(location.host)) {
       kinds.insert(device.kind);
       std::string which = device.kind != kHostKind ? absl::StrCat(":", device.index)
                           : device.cores == 0      ? " with all threads"
                                               : absl::StrCat(" with ", device.cores, " threads");
-      add(absl::StrCat(device.kind, which, " on ", place.host), "operations",
+      add(absl::StrCat(device.kind, which, " on ", location.host), "operations",
           store_.device(device.fingerprint).opSummary());
     }
     for (const std::string& kind : kinds) {
-      ends.push_back({place, kind});
+      ends.push_back({location, kind});
     }
   }
   for (const LinkEnd& from : ends) {
     for (const LinkEnd& to : ends) {
       auto name = [](const LinkEnd& end) {
-        return end.place.worker.empty() ? std::string(kClientName) : end.place.worker;
+        return end.location.worker.empty() ? std::string(kClientName) : end.location.worker;
       };
       add(absl::StrCat(name(from), " to ", name(to), " (", from.kind, " to ", to.kind, ")"),
           "sizes of tensors", store_.link(from, to).transferSummary());
@@ -77,12 +77,12 @@ std::vector<LearnedCosts> ProfileRecorder::learned() {
 void ProfileRecorder::addTo(format::PlanRequestT& request) {
   Profiles profiles;  // workers of one machine share them
   std::vector<LinkEnd> ends;
-  for (const Place& place : places_) {
+  for (const WorkerLocation& location : locations_) {
     std::set<std::string> kinds = {kHostKind};
-    for (const format::MeasuredDeviceT& device : store_.devicesOf(place.host)) {
+    for (const format::MeasuredDeviceT& device : store_.devicesOf(location.host)) {
       kinds.insert(device.kind);
       auto costs = std::make_unique<format::WorkerCostsT>();
-      costs->worker = place.worker;
+      costs->worker = location.worker;
       costs->kind = device.kind;
       costs->cores = device.cores;
       costs->index = device.index;
@@ -94,13 +94,13 @@ void ProfileRecorder::addTo(format::PlanRequestT& request) {
       request.costs.push_back(std::move(costs));
     }
     for (const std::string& kind : kinds) {
-      ends.push_back({place, kind});
+      ends.push_back({location, kind});
     }
   }
   addLinks(ends, request);
   addCrowds(request);
   addClient(request);
-  for (uint32_t workers = 1; workers < places_.size(); ++workers) {
+  for (uint32_t workers = 1; workers < locations_.size(); ++workers) {
     addByWorkers(workers, store_.step(hosts_, workers), request.step_costs);
   }
 }
@@ -108,7 +108,7 @@ void ProfileRecorder::addTo(format::PlanRequestT& request) {
 void ProfileRecorder::addClient(format::PlanRequestT& request) {
   auto client = std::make_unique<format::ClientCostsT>();
   client->cores = usableThreads();
-  for (uint32_t workers = 1; workers < places_.size(); ++workers) {
+  for (uint32_t workers = 1; workers < locations_.size(); ++workers) {
     addByWorkers(workers, store_.client(hosts_, workers), client->work);
   }
   if (!client->work.empty()) {
@@ -118,8 +118,8 @@ void ProfileRecorder::addClient(format::PlanRequestT& request) {
 
 void ProfileRecorder::addCrowds(format::PlanRequestT& request) {
   std::map<std::string, std::vector<std::string>> workersOn;
-  for (const Place& place : places_) {
-    workersOn[place.host].push_back(place.worker);
+  for (const WorkerLocation& location : locations_) {
+    workersOn[location.host].push_back(location.worker);
   }
   for (auto& [host, workers] : workersOn) {
     if (const double share = store_.crowd(host).nanosPerByte(); share > 0) {
@@ -137,9 +137,9 @@ void ProfileRecorder::addLinks(absl::Span<const LinkEnd> ends, format::PlanReque
       const CostProfile profile = store_.link(from, to);
       if (std::optional<LinkFit> fit = profile.fit()) {
         auto link = std::make_unique<format::LinkCostsT>();
-        link->worker_a = from.place.worker;
+        link->worker_a = from.location.worker;
         link->kind_a = from.kind;
-        link->worker_b = to.place.worker;
+        link->worker_b = to.location.worker;
         link->kind_b = to.kind;
         link->transfer = costsOf(*fit);
         link->unsure = profile.isUnsure();

@@ -32,22 +32,22 @@ fs::path folderOfLibrary() {
 }  // namespace
 
 std::vector<std::string> findWorkerCommand() {
-  std::vector<fs::path> places;
+  std::vector<fs::path> paths;
   if (const char* given = std::getenv("GRAPHRUN_WORKER_PROGRAM"); given && *given) {
-    places.emplace_back(given);
+    paths.emplace_back(given);
   }
   std::error_code error;
-  places.push_back(fs::read_symlink("/proc/self/exe", error).parent_path() / kProgram);
-  places.push_back(folderOfLibrary() / kProgram);
-  places.push_back(folderOfLibrary() / "../bin" / kProgram);
+  paths.push_back(fs::read_symlink("/proc/self/exe", error).parent_path() / kProgram);
+  paths.push_back(folderOfLibrary() / kProgram);
+  paths.push_back(folderOfLibrary() / "../bin" / kProgram);
   if (const char* path = std::getenv("PATH")) {
     for (absl::string_view folder : absl::StrSplit(path, ':', absl::SkipEmpty())) {
-      places.push_back(fs::path(std::string(folder)) / kProgram);
+      paths.push_back(fs::path(std::string(folder)) / kProgram);
     }
   }
-  for (const fs::path& place : places) {
-    if (runs(place)) {
-      return {place.lexically_normal().string(), "worker"};
+  for (const fs::path& path : paths) {
+    if (runs(path)) {
+      return {path.lexically_normal().string(), "worker"};
     }
   }
   return {};

@@ -106,7 +106,7 @@ std::string linkText(const char* path) {
 
 /// The kernel that runs this process, and its IPC and network namespaces: "?" for what is not
 /// known.
-std::string ownPlace() {
+std::string ownLocation() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return absl::StrJoin(
@@ -114,10 +114,10 @@ std::string ownPlace() {
       ",");
 }
 
-bool shareOnlyIpc(absl::string_view place, absl::string_view other) {
-  const std::vector<absl::string_view> a = absl::StrSplit(place, ',');
+bool shareOnlyIpc(absl::string_view location, absl::string_view other) {
+  const std::vector<absl::string_view> a = absl::StrSplit(location, ',');
   const std::vector<absl::string_view> b = absl::StrSplit(other, ',');
-  return a.size() == 3 && b.size() == 3 && !absl::StrContains(place, '?') &&
+  return a.size() == 3 && b.size() == 3 && !absl::StrContains(location, '?') &&
          !absl::StrContains(other, '?') && a[0] == b[0] && a[1] == b[1] && a[2] != b[2];
 }
 
@@ -214,7 +214,7 @@ std::string ucxVersion() {
 absl::StatusOr<std::string> packUcxAddress(ucp_worker_h worker) {
   GR_ASSIGN_OR_RETURN(std::string all, addressOf(worker, 0));
   GR_ASSIGN_OR_RETURN(std::string network, addressOf(worker, UCP_WORKER_ADDRESS_FLAG_NET_ONLY));
-  return absl::StrCat(kAddressPrefix, ucxVersion(), " ", ownPlace(), " ", all.size(), "\n", all,
+  return absl::StrCat(kAddressPrefix, ucxVersion(), " ", ownLocation(), " ", all.size(), "\n", all,
                       network);
 }
 
@@ -240,8 +240,8 @@ absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob) {
       bytes >= addresses.size()) {
     return wrong;
   }
-  return std::string(shareOnlyIpc(facts[1], ownPlace()) ? addresses.substr(bytes)
-                                                        : addresses.substr(0, bytes));
+  return std::string(shareOnlyIpc(facts[1], ownLocation()) ? addresses.substr(bytes)
+                                                           : addresses.substr(0, bytes));
 }
 
 }  // namespace graphrun::runtime

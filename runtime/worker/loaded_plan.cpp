@@ -223,7 +223,7 @@ void LoadedPlan::collectEndpoints(Executor& executor, Lane& lane) {
     for (size_t i = 0; i < bindings.size(); ++i) {
       Endpoint& endpoint = endpoints[bindings[i].name];
       endpoint.spec = bindings[i].spec;
-      endpoint.places.emplace_back(&executor, i);
+      endpoint.bindings.emplace_back(&executor, i);
     }
   };
   collect(executor.program().inputs(), lane.inputs);
@@ -231,7 +231,7 @@ void LoadedPlan::collectEndpoints(Executor& executor, Lane& lane) {
 }
 
 bool LoadedPlan::touchedByNetwork(const Endpoint& endpoint, bool input) const {
-  for (const auto& [executor, index] : endpoint.places) {
+  for (const auto& [executor, index] : endpoint.bindings) {
     const devices::Program& program = executor->program();
     uint32_t buffer = (input ? program.inputs() : program.outputs())[index].buffer;
     for (const OpenEdge& edge : edges_) {
@@ -319,7 +319,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan::Lane>> LoadedPlan::makeLane() {
 }
 
 std::optional<HostTensor> LoadedPlan::makeTensor(const Endpoint& endpoint) const {
-  for (const auto& [executor, index] : endpoint.places) {
+  for (const auto& [executor, index] : endpoint.bindings) {
     for (size_t part = 0; part < executors_.size(); ++part) {
       std::shared_ptr<SharedDevice> owner = memory_->parts[part].owner;
       if (executors_[part].get() != executor || !owner->device->bindsHostMemory()) {
@@ -336,13 +336,13 @@ std::optional<HostTensor> LoadedPlan::makeTensor(const Endpoint& endpoint) const
 }
 
 void LoadedPlan::bindInput(const Endpoint& endpoint, void* data) {
-  for (const auto& [executor, index] : endpoint.places) {
+  for (const auto& [executor, index] : endpoint.bindings) {
     executor->bindInput(index, data);
   }
 }
 
 void LoadedPlan::bindOutput(const Endpoint& endpoint, void* data) {
-  for (const auto& [executor, index] : endpoint.places) {
+  for (const auto& [executor, index] : endpoint.bindings) {
     executor->bindOutput(index, data);
   }
 }

@@ -77,7 +77,7 @@ class LoadedPlan {
   struct Endpoint {
     TensorSpec spec;
     void* staging = nullptr;  // memory to use in place of the caller's, if the network touches it
-    std::vector<std::pair<Executor*, size_t>> places;
+    std::vector<std::pair<Executor*, size_t>> bindings;  // executors and indices of theirs
   };
   using Endpoints = std::map<std::string, Endpoint>;
   const Endpoints& inputs(size_t lane = 0) const { return lanes_[lane]->inputs; }

@@ -86,8 +86,8 @@ absl::Status LoadedPlan::joinCommunicators(const PlanHome& home) {
 absl::Status LoadedPlan::join(const PlanHome& home, const Member& member) {
   const Memory::Part& part = memory_->parts[member.part];
   GR_ASSIGN_OR_RETURN(std::vector<uint32_t> devices, devicesOf(*plan_, member.communicator));
-  const auto place = std::find(devices.begin(), devices.end(), part.device);
-  if (place == devices.end()) {
+  const auto found = std::find(devices.begin(), devices.end(), part.device);
+  if (found == devices.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the device is no member of ", describe(member), ", which its program uses"));
   }
@@ -96,7 +96,7 @@ absl::Status LoadedPlan::join(const PlanHome& home, const Member& member) {
     return absl::FailedPreconditionError(
         absl::StrCat("nobody told where ", describe(member), " meets"));
   }
-  return member.program->join({member.communicator, static_cast<uint32_t>(place - devices.begin()),
+  return member.program->join({member.communicator, static_cast<uint32_t>(found - devices.begin()),
                                static_cast<uint32_t>(devices.size()), communicatorId->second});
 }
 

@@ -92,14 +92,14 @@ class GpuTest(unittest.TestCase):
         self.assertRegex(self.packed.stdout, r"gpu.tar.xz: \d+\.\d MiB, at most 60")
 
     def testNothingOfTheMachineIsLoaded(self):
-        place = os.path.join(self.folder, "unpacked")
-        os.makedirs(place)
-        subprocess.run(["tar", "-xf", self.package, "-C", place], check=True)
-        library = os.path.join(place, "lib")
-        for file in [f"programs/{name}" for name in os.listdir(os.path.join(place, "programs"))] + \
+        folder = os.path.join(self.folder, "unpacked")
+        os.makedirs(folder)
+        subprocess.run(["tar", "-xf", self.package, "-C", folder], check=True)
+        library = os.path.join(folder, "lib")
+        for file in [f"programs/{name}" for name in os.listdir(os.path.join(folder, "programs"))] + \
                 [f"lib/{name}" for name in LIBRARIES]:
             text = subprocess.run([os.path.join(library, "ld-linux-x86-64.so.2"), "--library-path", library,
-                                   "--list", os.path.join(place, file)], check=True, env={},
+                                   "--list", os.path.join(folder, file)], check=True, env={},
                                   capture_output=True, text=True).stdout
             for line in text.splitlines():
                 if "linux-vdso" not in line:

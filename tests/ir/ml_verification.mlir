@@ -51,7 +51,7 @@ func.func @f5(%a: tensor<i64>, %k: tensor<2xi64>) {
 // -----
 
 func.func @f6(%a: tensor<3xi64>, %k: tensor<2xi64>) {
-  // expected-error @below {{counts at place 4, expected 0 to 0}}
+  // expected-error @below {{counts at index 4, expected 0 to 0}}
   %0 = gr.ngram_count %a, %k {longest = 1 : i64, places = array<i64: 4>, shortest = 1 : i64, size = 1 : i64, skips = 0 : i64, starts = array<i64: 0>} : (tensor<3xi64>, tensor<2xi64>) -> tensor<1xf32>
   return
 }

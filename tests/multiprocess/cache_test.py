@@ -19,10 +19,10 @@ KILLS = 12
 
 def smallDisk(size):
     """What runs a program where the cache and all temporary files are on one disk of so many KiB."""
-    place = os.path.join(programs.SCRATCH.name, "disk")
-    os.makedirs(place, exist_ok=True)
-    mount = f'mount -t tmpfs -o size={size}k small {place} && export TMPDIR={place} ' \
-            f'GRAPHRUN_CACHE_DIR={place}/cache && exec "$0" "$@"'
+    folder = os.path.join(programs.SCRATCH.name, "disk")
+    os.makedirs(folder, exist_ok=True)
+    mount = f'mount -t tmpfs -o size={size}k small {folder} && export TMPDIR={folder} ' \
+            f'GRAPHRUN_CACHE_DIR={folder}/cache && exec "$0" "$@"'
     return (*NAMESPACE, "sh", "-c", mount)
 
 

@@ -63,8 +63,8 @@ class CollectivesTest(programs.Case):
         for seed in range(SEEDS):
             model = BuiltModel(f"random_{seed}")
             whole = model.whole()
-            place = (clusters.localProcesses, clusters.oneProcess)[seed % 2]
-            cluster, devices = place(2 + seed % 3)
+            makeCluster = (clusters.localProcesses, clusters.oneProcess)[seed % 2]
+            cluster, devices = makeCluster(2 + seed % 3)
             nodes = clusters.nodesOf(model.explain(cluster))
             for options in (clusters.atRandom(nodes, devices, seed), ["--placement", "heft"]):
                 with self.subTest(model=model.path, options=options):

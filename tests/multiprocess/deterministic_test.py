@@ -74,8 +74,8 @@ class DeterministicTest(programs.Case):
         want = self.outputs(model, "--threads", "1", "--placement", "single")
         for threads in ("1", "2", "3"):
             self.check(model, want, "--threads", threads)
-        for place in (clusters.oneProcess, clusters.localProcesses):
-            cluster, devices = place(2)
+        for makeCluster in (clusters.oneProcess, clusters.localProcesses):
+            cluster, devices = makeCluster(2)
             nodes = firstMembers(model.explain(cluster))
             for split in (inTurn(nodes, devices), inSpans(nodes, devices)):
                 used = {node["device"] for node in model.explain(cluster, *split)["nodes"]}
@@ -86,8 +86,8 @@ class DeterministicTest(programs.Case):
         want = self.outputs(model, "--threads", "1", "--placement", "single")
         for threads in ("2", "3"):
             self.check(model, want, "--threads", threads)
-        for place, split in ((clusters.oneProcess, inTurn), (clusters.localProcesses, inSpans)):
-            cluster, devices = place(2)
+        for makeCluster, split in ((clusters.oneProcess, inTurn), (clusters.localProcesses, inSpans)):
+            cluster, devices = makeCluster(2)
             self.check(model, want, "--cluster", cluster, *split(firstMembers(model.explain(cluster)), devices))
         return want
 

@@ -41,15 +41,15 @@ class FaultTest(strikes.StrikeCase):
                 self.checkByHand(how)
 
     def checkByHand(self, how):
-        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
-        started = [programs.startWorker(place) for place in places]
+        addresses = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        started = [programs.startWorker(address) for address in addresses]
         self.workers += started
-        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        cluster = clusters.write({f"w{i}": (address, 1) for i, address in enumerate(addresses)})
         loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
         ended = self.strike(loop, started[1].pid, how)
         self.assertIn("worker w1", ended.err)
         self.assertNotIn("worker w0", ended.err)
-        self.survivorServes(places[0])
+        self.survivorServes(addresses[0])
 
     def testWorkerIsAskedToEnd(self):
         """It says so itself, and why, before it goes."""
@@ -58,10 +58,10 @@ class FaultTest(strikes.StrikeCase):
                 self.checkAskedToEnd(how)
 
     def checkAskedToEnd(self, how):
-        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
-        started = [programs.startWorker(place) for place in places]
+        addresses = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        started = [programs.startWorker(address) for address in addresses]
         self.workers += started
-        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        cluster = clusters.write({f"w{i}": (address, 1) for i, address in enumerate(addresses)})
         loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
         ended = self.strike(loop, started[1].pid, how)
         self.assertIn("worker w1", ended.err)
@@ -71,10 +71,10 @@ class FaultTest(strikes.StrikeCase):
     def testWorkerTellsThatItsCoordinatorIsGone(self):
         for how in (signal.SIGTERM, signal.SIGKILL):
             with self.subTest(how=how.name):
-                place = f"127.0.0.1:{clusters.freePort()}"
-                worker = programs.startWorker(place, "-v")
+                address = f"127.0.0.1:{clusters.freePort()}"
+                worker = programs.startWorker(address, "-v")
                 self.workers.append(worker)
-                loop = self.startLoop(clusters.write({"w0": (place, 1)}), ["w0/cpu:0"])
+                loop = self.startLoop(clusters.write({"w0": (address, 1)}), ["w0/cpu:0"])
                 programs.until(lambda: programs.cpuSeconds(worker.pid) > 1, 40, "steps")
                 loop.process.send_signal(how)
                 loop.wait(10)
@@ -82,9 +82,9 @@ class FaultTest(strikes.StrikeCase):
                     "the session ended" if how == signal.SIGTERM else "lost coordinator")
                 programs.until(lambda t=told: re.search(t, worker.said()), 10, told)
 
-    def survivorServes(self, place):
+    def survivorServes(self, address):
         """The worker that was not struck takes the next job."""
-        ended, _ = MODEL.run("--cluster", clusters.write({"again": (place, 1)}))
+        ended, _ = MODEL.run("--cluster", clusters.write({"again": (address, 1)}))
         self.assertEqual(ended.code, 0, ended)
 
     def testUserEndsTheLoop(self):
@@ -116,12 +116,12 @@ class FaultTest(strikes.StrikeCase):
                 programs.until(lambda: not programs.ours(), 5, "no process left")
 
     def testWorkerWithoutTerminal(self):
-        place = f"127.0.0.1:{clusters.freePort()}"
-        worker = programs.startWorker(place, prefix=("nohup",))
+        address = f"127.0.0.1:{clusters.freePort()}"
+        worker = programs.startWorker(address, prefix=("nohup",))
         self.workers.append(worker)
         for _ in range(2):  # before libraries are loaded, which may take the signal over, and after
             worker.process.send_signal(signal.SIGHUP)
-            self.survivorServes(place)
+            self.survivorServes(address)
 
     def testFewFileDescriptors(self):
         """What the hard limit allows is used; where that is too little the number is told, and nothing hangs."""
@@ -139,10 +139,10 @@ class FaultTest(strikes.StrikeCase):
         said = r"needs \d+ MiB of address space beyond the \d+ MiB .* the limit is \d+ MiB; allow \d+ MiB \(`ulimit -v (\d+)`\)"
         cluster, _ = clusters.localProcesses(2)
         command = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster, "--placement", "random:1"]
-        place = f"127.0.0.1:{clusters.freePort()}"
-        byHand = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", clusters.write({"w0": (place, 1)})]
+        address = f"127.0.0.1:{clusters.freePort()}"
+        byHand = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", clusters.write({"w0": (address, 1)})]
         self.assertEqual(programs.run(*command).code, 0)  # from now on plans and kernels are in the cache
-        for words, start in (("a cluster of 2 workers", command), ("a worker", ["worker", "--listen", place])):
+        for words, start in (("a cluster of 2 workers", command), ("a worker", ["worker", "--listen", address])):
             refused = programs.run(*start, prefix=limited(256 << 10), seconds=20)
             self.assertEqual(refused.code, 5, refused)
             self.assertRegex(refused.err, f"{words} {said}")
@@ -150,7 +150,7 @@ class FaultTest(strikes.StrikeCase):
             if start == command:
                 ended = programs.run(*start, prefix=limited(enough))
                 self.assertEqual(ended.code, 0, ended)
-        worker = programs.startWorker(place, prefix=limited(enough))
+        worker = programs.startWorker(address, prefix=limited(enough))
         ended = programs.run(*byHand)
         worker.process.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(10).code, 0)
@@ -158,12 +158,12 @@ class FaultTest(strikes.StrikeCase):
 
     def testManyJobsOnTheSameWorkers(self):
         """None holds one worker and waits for the other, whatever they are called."""
-        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
-        self.workers += [programs.startWorker(place) for place in places]
+        addresses = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        self.workers += [programs.startWorker(address) for address in addresses]
         jobs = []
         for job in range(6):
-            order = places if job % 2 == 0 else places[::-1]
-            cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(order)})
+            order = addresses if job % 2 == 0 else addresses[::-1]
+            cluster = clusters.write({f"w{i}": (address, 1) for i, address in enumerate(order)})
             jobs.append(programs.Program("run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster,
                                          "--placement", "random:1"))
         for job in jobs:
@@ -179,10 +179,10 @@ class FaultTest(strikes.StrikeCase):
         for name in ("ours", "theirs"):
             made = programs.run("certs", f"{folder}/{name}", "w0=127.0.0.1")
             self.assertEqual(made.code, 0, made)
-        place = f"127.0.0.1:{clusters.freePort()}"
-        self.workers = [programs.startWorker(place, *workerSecurity(f"{folder}/ours", "w0"))]
+        address = f"127.0.0.1:{clusters.freePort()}"
+        self.workers = [programs.startWorker(address, *workerSecurity(f"{folder}/ours", "w0"))]
         refused = [programs.Program("run", *MODEL.feeds, "--cluster",
-                                    clusters.write({"w0": (place, 1)}, security))
+                                    clusters.write({"w0": (address, 1)}, security))
                    for security in (None, clientSecurity(f"{folder}/theirs"))]
         for program, word in ((waiting, absent), (refused[0], "certificate"),
                               (refused[1], "certificate")):

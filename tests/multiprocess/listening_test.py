@@ -40,9 +40,9 @@ class ListeningTest(programs.Case):
         self.check(*clusters.localProcesses(2), count=3)
 
     def testWorkersStartedByHand(self):
-        places = [f"unix:{programs.SCRATCH.name}/w0.sock", f"127.0.0.1:{clusters.freePort()}"]
-        self.workers = [programs.startWorker(place) for place in places]
-        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        addresses = [f"unix:{programs.SCRATCH.name}/w0.sock", f"127.0.0.1:{clusters.freePort()}"]
+        self.workers = [programs.startWorker(address) for address in addresses]
+        cluster = clusters.write({f"w{i}": (address, 1) for i, address in enumerate(addresses)})
         self.check(cluster, ["w0/cpu:0", "w1/cpu:0"], count=3)
 
 

@@ -34,11 +34,11 @@ class NetworkTest(programs.Case):
         certs = os.path.join(programs.SCRATCH.name, self.id())
         made = programs.run("certs", certs, *(f"w{i}={a}" for i, a in enumerate(addresses)))
         self.assertEqual(made.code, 0, made)
-        places = [f"{address}:{PORT}" for address in addresses]
+        endpoints = [f"{address}:{PORT}" for address in addresses]
         self.workers = [
-            programs.startWorker(place, *workerSecurity(certs, f"w{i}"), prefix=node.inside)
-            for i, (place, node) in enumerate(zip(places, nodes))]
-        self.cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)},
+            programs.startWorker(endpoint, *workerSecurity(certs, f"w{i}"), prefix=node.inside)
+            for i, (endpoint, node) in enumerate(zip(endpoints, nodes))]
+        self.cluster = clusters.write({f"w{i}": (endpoint, 1) for i, endpoint in enumerate(endpoints)},
                                       clientSecurity(certs))
 
     def startPair(self, **options):

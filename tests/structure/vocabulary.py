@@ -47,6 +47,9 @@ OLD = [
     ("devices/", r"Ways?|ways?_|\w*[a-z0-9]Ways|denseWay|[wW]ay_?[cC]hoice|Alternatives?", "WorkCandidate, selectKernels, …"),
     ("", r"Ways?|Way(?=Files)\w+|parseWays|wayName", "TestMode, LineKind, …: the exact noun"),
     ("placement/", r"MeanWays|ways(FromBegin|ToEnd)", "MeanPaths, pathsFromBegin, pathsToEnd"),
+    ("", r"(Row|Block|Element|Slice|Core|Device|Node)Places?|places?Of\w*|kSumPlaces|kNoPlace|isPlace|\w+::Place",
+     "offset, index, position, …: the exact noun"),
+    ("", r"linear_places|core_places", "linear_offsets, core_indices"),
     ("devices/compiler/", r"Work", "WorkItem"),
     ("devices/", r"WorkPlanner|planWork|plan_work", "collectWorkItems, kernel_selection"),
 ]

@@ -14,7 +14,7 @@
 namespace graphrun::devices::cpu {
 
 /// The structure of a strided or blocked tensor. Element (i0, i1 …) lies at
-/// sum over d of (i_d / block of d) * strides[d], plus its place in the inner block, where the
+/// sum over d of (i_d / block of d) * strides[d], plus its position in the inner block, where the
 /// inner blocks are dense, the last one fastest. As a physical dense tensor: the outer dims
 /// paddedDims[d] / block of d, by descending stride, then innerBlocks.
 struct Blocking {

@@ -64,10 +64,11 @@ double flopsOf(const Instruction& instruction) {
     return 0;  // there is but one algorithm for those, or bytes tell
   }
   bool transposed = instruction.operation == "gr.conv_transpose";
-  const TensorDesc& places = transposed ? instruction.inputs[0].desc : instruction.outputs[0].desc;
-  return 2.0 * static_cast<double>(places.spec().elementCount()) *
+  const TensorDesc& positions =
+      transposed ? instruction.inputs[0].desc : instruction.outputs[0].desc;
+  return 2.0 * static_cast<double>(positions.spec().elementCount()) *
          static_cast<double>(instruction.inputs[1].desc.spec().elementCount()) /
-         static_cast<double>(std::max<int64_t>(1, places.dims[1]));
+         static_cast<double>(std::max<int64_t>(1, positions.dims[1]));
 }
 
 /// oneDNN 2.6 averages over large windows slowly when the channels lie last.

@@ -72,10 +72,10 @@ absl::Status Lowering::reserveParts(const WorkItem& item, const WorkCandidate& c
     part.within = whole->buffer;
     part.offset = offset;
     GR_ASSIGN_OR_RETURN(part.bytes, layoutBytes(desc));
-    Argument place{values_.newBuffer(std::move(part)), desc};
-    parts_[item.op].push_back(place);
+    Argument reserved{values_.newBuffer(std::move(part)), desc};
+    parts_[item.op].push_back(reserved);
     if (!values_.reserved(operand)) {
-      values_.reserve(operand, place);
+      values_.reserve(operand, reserved);
     }
   }
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 #include "devices/cpu/compiler/map_kernel.h"
 
 #include "devices/codegen/kernel_sizes.h"
-#include "devices/codegen/linear_places.h"
+#include "devices/codegen/linear_offsets.h"
 #include "devices/codegen/map_scalars.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
@@ -41,12 +41,12 @@ class MapKernelBuilder {
 
   /// All that the kernel reads and writes lies evenly, at most a few elements apart.
   bool vectorizable() {
-    auto isNear = [&](mlir::AffineExpr place) {
-      std::optional<int64_t> stride = vectorStride(place);
+    auto isNear = [&](mlir::AffineExpr offset) {
+      std::optional<int64_t> stride = vectorStride(offset);
       return stride && (*stride == -1 || (*stride >= 0 && *stride <= kMostStride));
     };
     return loops_.back() > 1 && vectorStride(nest_.store()) == run_ &&
-           llvm::all_of(nest_.accesses(), [&](auto& entry) { return isNear(entry.second.place); });
+           llvm::all_of(nest_.accesses(), [&](auto& entry) { return isNear(entry.second.offset); });
   }
 
   GeneratedKernel build(mlir::ModuleOp module, const std::string& symbol) {
@@ -75,7 +75,7 @@ class MapKernelBuilder {
 
   /// Plans the last loop where it is short, and its elements lie next to each other: it is done for
   /// a vector of the loop before at a time, with elements that are repeated, or come from several
-  /// places in turns.
+  /// offsets in turns.
   void planRun() {
     int64_t run = loops_.back();
     if (nest_.channel() || loops_.size() < 2 || run < 2 || run > kMostStride || run >= lanes_ ||
@@ -95,8 +95,8 @@ class MapKernelBuilder {
   size_t dimCount() const { return loops_.size() + (run_ > 1 ? 1 : 0); }
 
   /// From one iteration of the innermost loop to the next; nothing where that differs.
-  std::optional<int64_t> vectorStride(mlir::AffineExpr place) const {
-    auto flat = coefficientsOf(place, dimCount());
+  std::optional<int64_t> vectorStride(mlir::AffineExpr offset) const {
+    auto flat = coefficientsOf(offset, dimCount());
     return flat ? std::optional<int64_t>((*flat)[loops_.size() - 1]) : std::nullopt;
   }
 
@@ -127,13 +127,13 @@ class MapKernelBuilder {
     return iterations;
   }
 
-  /// Collects the sizes that are not part of the code: of loops, and strides and offsets of places.
+  /// Collects the sizes that are not part of the code: of loops, and strides and offsets.
   void planSizes() {
     for (int64_t size : llvm::ArrayRef(loops_).drop_front()) {
       sizes_.add(size);
     }
     for (auto& [key, access] : nest_.accesses()) {
-      sizes_.addOf(access.place);
+      sizes_.addOf(access.offset);
     }
     sizes_.addOf(nest_.store());
     if (nest_.channel()) {
@@ -247,7 +247,7 @@ class MapKernelBuilder {
     emitLoop(outer, begin, end, 1);
   }
 
-  /// The innermost loop moves bytes from one place to another, many of them.
+  /// The innermost loop moves bytes from one address to another, many of them.
   bool copiesRuns() {
     constexpr int64_t kLeastBits = int64_t{2048} * 8;
     if (!nest_.moves() || run_ != 1 || nest_.accesses().size() != 1 ||
@@ -255,7 +255,7 @@ class MapKernelBuilder {
       return false;
     }
     const MapAccess& access = nest_.accesses().front().second;
-    return vectorStride(nest_.store()) == 1 && vectorStride(access.place) == 1 &&
+    return vectorStride(nest_.store()) == 1 && vectorStride(access.offset) == 1 &&
            loops_.back() * memoryType(access.element).getIntOrFloatBitWidth() >= kLeastBits;
   }
 
@@ -264,7 +264,7 @@ class MapKernelBuilder {
     mlir::Type memory = memoryType(access.element);
     llvm::SmallVector<mlir::Value> indices(outer);
     indices.push_back(begin);
-    mlir::Value from = addressOf(access.argument, memory, access.place, indices);
+    mlir::Value from = addressOf(access.argument, memory, access.offset, indices);
     mlir::Value to = addressOf(nest_.inputs().size(), memory, nest_.store(), indices);
     mlir::Value bytes = builder_.create<mlir::arith::MulIOp>(
         loc_, builder_.create<mlir::arith::SubIOp>(loc_, end, begin),
@@ -300,20 +300,20 @@ class MapKernelBuilder {
     emitBody(indices, lanes);
   }
 
-  mlir::Value addressOf(unsigned argument, mlir::Type memory, mlir::AffineExpr place,
+  mlir::Value addressOf(unsigned argument, mlir::Type memory, mlir::AffineExpr offset,
                         mlir::ValueRange indices) {
-    mlir::Value index = apply(place, indices);
-    mlir::Value offset =
+    mlir::Value index = apply(offset, indices);
+    mlir::Value wide =
         builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getI64Type(), index);
     return builder_.create<mlir::LLVM::GEPOp>(loc_, pointers_[argument].getType(), memory,
                                               pointers_[argument],
-                                              llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
+                                              llvm::ArrayRef<mlir::LLVM::GEPArg>{wide});
   }
 
   mlir::Value emitLoad(const MapAccess& access, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(access.element);
-    int64_t stride = lanes > 1 ? *vectorStride(access.place) : 0;
-    mlir::Value address = addressOf(access.argument, memory, access.place, indices);
+    int64_t stride = lanes > 1 ? *vectorStride(access.offset) : 0;
+    mlir::Value address = addressOf(access.argument, memory, access.offset, indices);
     mlir::Value value = StridedVectors(builder_, loc_, memory, lanes).load(address, stride);
     mlir::Type compute = nest_.valueType(access.element);
     value = fromMemory(builder_, loc_, value, compute);

@@ -73,9 +73,9 @@ void StridedVectors::storeInTurns(mlir::Value address, llvm::ArrayRef<mlir::Valu
       // What a lane is to hold: lane p / count of value p % count, p counted over all parts.
       auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, lanes_));
       for (int64_t lane = 0; lane < lanes_; ++lane) {
-        int64_t place = part * lanes_ + lane;
-        if (place % count == from) {
-          lanes[lane] = static_cast<int32_t>(lanes_ + place / count);
+        int64_t position = part * lanes_ + lane;
+        if (position % count == from) {
+          lanes[lane] = static_cast<int32_t>(lanes_ + position / count);
         }
       }
       whole = shuffle(whole, values[from], lanes);

@@ -1,4 +1,4 @@
-// Vectors of elements that lie a few places apart in memory, from whole vectors and shuffles.
+// Vectors of elements that lie a few elements apart in memory, from whole vectors and shuffles.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STRIDED_VECTORS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_STRIDED_VECTORS_H_
 

@@ -51,14 +51,14 @@ absl::StatusOr<int64_t> axisOf(const Instruction& instruction) {
 }
 
 Rows rowsOf(const Instruction& instruction, const std::vector<size_t>& order, int64_t axis) {
-  auto place = std::find(order.begin(), order.end(), static_cast<size_t>(axis));
+  auto position = std::find(order.begin(), order.end(), static_cast<size_t>(axis));
   Rows rows;
-  for (auto d = order.begin(); d != place; ++d) {
+  for (auto d = order.begin(); d != position; ++d) {
     rows.count *= instruction.outputs[0].desc.dims[*d];
   }
   for (const Argument& input : instruction.inputs) {
     auto bytes = static_cast<int64_t>(runtime::elementSize(input.desc.type));
-    for (auto d = place; d != order.end(); ++d) {
+    for (auto d = position; d != order.end(); ++d) {
       bytes *= input.desc.dims[*d];
     }
     rows.operandBytes.push_back(bytes);

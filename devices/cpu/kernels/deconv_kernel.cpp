@@ -89,8 +89,8 @@ std::vector<std::vector<std::pair<int64_t, int64_t>>> pixelTapPairs(const Shape&
   return found;
 }
 
-/// For each index over some result dims, the places of the products that are summed there.
-using Places = std::vector<Dims>;
+/// For each index over some result dims, the offsets of the products that are summed there.
+using Offsets = std::vector<Dims>;
 
 /// Adds the products: rows of the result are those along its last spatial dim.
 class Spread {
@@ -101,8 +101,8 @@ class Spread {
     int64_t pixels = 1;
     int64_t taps = 1;
     for (const Dims& column : times({{0}}, last, shape.taps, 1)) {
-      places_.insert(places_.end(), column.begin(), column.end());
-      ends_.push_back(static_cast<int64_t>(places_.size()));
+      offsets_.insert(offsets_.end(), column.begin(), column.end());
+      ends_.push_back(static_cast<int64_t>(offsets_.size()));
     }
     rows_ = {{0}};
     for (size_t d = last; d-- > 0;) {
@@ -129,15 +129,15 @@ class Spread {
   }
 
  private:
-  /// The places over one more dim, outside those of `inner`.
-  Places times(const Places& inner, size_t dim, int64_t pixelStride, int64_t tapStride) const {
-    Places product;
+  /// The offsets over one more dim, outside those of `inner`.
+  Offsets times(const Offsets& inner, size_t dim, int64_t pixelStride, int64_t tapStride) const {
+    Offsets product;
     for (const auto& index : pixelTapPairs(shape_, dim)) {
-      for (const Dims& places : inner) {
+      for (const Dims& offsets : inner) {
         product.emplace_back();
         for (auto [pixel, tap] : index) {
-          for (int64_t place : places) {
-            product.back().push_back(place +
+          for (int64_t offset : offsets) {
+            product.back().push_back(offset +
                                      (pixel * pixelStride + tap * tapStride) * shape_.outGroup());
           }
         }
@@ -170,7 +170,7 @@ class Spread {
       std::array<float, channels> sum;
       std::copy_n(bias == nullptr ? to : bias, channels, sum.begin());
       for (; i < end; ++i) {
-        const float* from = products + places_[static_cast<size_t>(i)];
+        const float* from = products + offsets_[static_cast<size_t>(i)];
         for (size_t c = 0; c < channels; ++c) {
           sum[c] += from[c];
         }
@@ -189,7 +189,7 @@ class Spread {
         std::copy_n(bias, channels, to);
       }
       for (; i < end; ++i, before = to) {
-        const float* from = products + places_[static_cast<size_t>(i)];
+        const float* from = products + offsets_[static_cast<size_t>(i)];
 #pragma omp simd
         for (int64_t c = 0; c < channels; ++c) {
           to[c] = before[c] + from[c];
@@ -200,9 +200,9 @@ class Spread {
   }
 
   Shape shape_;
-  Places rows_;
-  Dims places_;  ///< of the columns, one after the other
-  Dims ends_;    ///< of each column in `places_`
+  Offsets rows_;
+  Dims offsets_;  ///< of the columns, one after the other
+  Dims ends_;     ///< of each column in `offsets_`
 };
 
 /// The products of one image, a group after the other; a code of the library.

@@ -16,7 +16,7 @@ struct PhaseTap {
 };
 
 /// Along one dim: for each remainder of the stride the taps that fall on such results. Those at
-/// every stride-th place are so a convolution of their own, of stride 1.
+/// every stride-th position are so a convolution of their own, of stride 1.
 struct PhaseTaps {
   std::vector<std::vector<PhaseTap>> phases;
   int64_t least = std::numeric_limits<int64_t>::max();

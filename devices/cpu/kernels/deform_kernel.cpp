@@ -97,7 +97,7 @@ class DeformKernel : public Kernel {
             const float* pixels, float* columns) const {
     const DeformConv& c = conv_;
     Corners corners(c,
-                    placeOf(c, static_cast<const float*>(buffers[c.offsets]), image, group, k, o));
+                    pointOf(c, static_cast<const float*>(buffers[c.offsets]), image, group, k, o));
     float mask = 1;
     if (c.mask) {
       int64_t row = (image * c.offsetGroups + group) * c.kernelCount + k;

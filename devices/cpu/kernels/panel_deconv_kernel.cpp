@@ -34,18 +34,18 @@ struct Plan {
   std::vector<VectorPostOp> postOps;
 
   /// Results of one remainder of the strides, at most.
-  Extent places() const {
+  Extent positions() const {
     return {(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
   }
   /// Returns the part of these that is summed at once.
   Extent strip() const {
-    Extent all = places();
+    Extent all = positions();
     int64_t across = (all.w + 2 * kStripPixels - 1) / (2 * kStripPixels);
     int64_t columns = (all.w + across - 1) / across;
     return {std::clamp<int64_t>(kStripPixels / columns, 1, all.h), columns};
   }
   Extent strips() const {
-    Extent all = places(), part = strip();
+    Extent all = positions(), part = strip();
     return {(all.h + part.h - 1) / part.h, (all.w + part.w - 1) / part.w};
   }
   int64_t phases() const { return strides.count(); }
@@ -121,7 +121,7 @@ absl::StatusOr<TensorDesc> panelsDesc(const Plan& plan, const Dims& dims) {
   return blockedDesc(ElementType::kF32, blocking);
 }
 
-/// Results of one remainder of the strides: rows and columns of those at every stride-th place.
+/// Results of one remainder of the strides: rows and columns of those at every stride-th position.
 struct Strip {
   int64_t image, group, panel;
   Extent phase;
@@ -154,11 +154,11 @@ class PanelDeconv : public Kernel {
  private:
   /// Those that read the same part of the filter follow each other.
   Strip strip(int64_t index) const {
-    const Extent all = plan_.places(), part = plan_.strip(), strips = plan_.strips();
+    const Extent all = plan_.positions(), part = plan_.strip(), strips = plan_.strips();
     auto take = [&](int64_t count) {
-      int64_t place = index % count;
+      int64_t position = index % count;
       index /= count;
-      return place;
+      return position;
     };
     Strip strip{};
     strip.column = take(strips.w) * part.w;
@@ -237,22 +237,22 @@ class PanelDeconv : public Kernel {
         applyCall(*op.call, sums, floats);
         continue;
       }
-      forPixels(strip, [&](int64_t i, int64_t place) {
+      forPixels(strip, [&](int64_t i, int64_t offset) {
 #pragma omp simd
         for (int64_t c = 0; c < channels(strip); ++c) {
-          sums[i * plan_.width + c] += op.address[place + c];
+          sums[i * plan_.width + c] += op.address[offset + c];
         }
       });
     }
   }
 
   [[gnu::always_inline]] void storeSums(const Strip& strip, const float* sums, float* y) const {
-    forPixels(strip, [&](int64_t i, int64_t place) {
-      std::copy_n(sums + i * plan_.width, channels(strip), y + place);
+    forPixels(strip, [&](int64_t i, int64_t offset) {
+      std::copy_n(sums + i * plan_.width, channels(strip), y + offset);
     });
   }
 
-  /// `body(number of the pixel in the strip, its place in the result)`.
+  /// `body(number of the pixel in the strip, its offset in the result)`.
   template <typename Body>
   [[gnu::always_inline]] void forPixels(const Strip& strip, const Body& body) const {
     const Extent strides = plan_.strides;

@@ -8,9 +8,9 @@
 namespace graphrun::devices::cpu {
 
 /// gr.conv_transpose of f32 with the channels last, over one or two spatial dims. The results at
-/// every stride-th place are a convolution of their own with the taps that fall there (a 4 x 4
+/// every stride-th position are a convolution of their own with the taps that fall there (a 4 x 4
 /// window of stride 2 is four of 2 x 2), whose products are summed where they stay in a cache, and
-/// go to their places once. The same bits on any number of threads. Declines (Unimplemented) few
+/// are stored once. The same bits on any number of threads. Declines (Unimplemented) few
 /// channels, and machines of vectors with less than 16 floats.
 absl::StatusOr<LayoutChoice> choosePanelDeconv(const Instruction& instruction);
 absl::StatusOr<std::unique_ptr<Kernel>> createPanelDeconv(const Instruction& instruction,

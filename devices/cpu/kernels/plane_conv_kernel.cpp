@@ -78,16 +78,17 @@ class StripSums {
 
   const PlaneStrips& strips() const { return strips_; }
   /// Floats of the planes of a strip, and of a row of results.
-  int64_t planeFloats() const { return shape_.in * strips_.channelFloats() + kSumPlaces; }
+  int64_t planeFloats() const { return shape_.in * strips_.channelFloats() + kSumPositions; }
   int64_t rowFloats() const {
-    return (strips_.rows() * strips_.width() + kSumPlaces - 1) / kSumPlaces * kSumPlaces;
+    return (strips_.rows() * strips_.width() + kSumPositions - 1) / kSumPositions * kSumPositions;
   }
 
   /// `count` channels' results, from the group's `first` on, rowFloats() apart. `scratch` has room
   /// for one more.
   void make(const Strip& strip, const float* planes, int64_t planeStride, const float* weights,
             const float* bias, int64_t count, float* rows, float* scratch) const {
-    sums_.make(planes, planeStride, weights, bias, count, strips_.places(strip), rows, rowFloats());
+    sums_.make(planes, planeStride, weights, bias, count, strips_.positions(strip), rows,
+               rowFloats());
     for (int64_t r = 0; r < count && strips_.width() != strip.columns && strip.rows > 1; ++r) {
       close(strip, rows + r * rowFloats(), scratch);
     }
@@ -167,7 +168,8 @@ class PlaneConv : public Kernel {
   bool readsInPlace(const float* x, int64_t columns, const float* end) const {
     constexpr int64_t kCacheWay = 512;  // floats, half of what an address counts in
     int64_t plane = shape_.input.count();
-    int64_t last = (shape_.in - 1) * plane + (columns + kSumPlaces - 1) / kSumPlaces * kSumPlaces;
+    int64_t last =
+        (shape_.in - 1) * plane + (columns + kSumPositions - 1) / kSumPositions * kSumPositions;
     return shape_.isPointwise() && plane % kCacheWay != 0 && last <= end - x;
   }
 
@@ -176,7 +178,7 @@ class PlaneConv : public Kernel {
     auto* y = static_cast<float*>(buffers[y_]);
     for (int64_t c = 0; c < shape_.out; ++c) {
       // Where nothing is to be added to what is there, the results are made in their place.
-      float* row = sumsInPlace_ ? scratch : y + placeOf(strip, c);
+      float* row = sumsInPlace_ ? scratch : y + offsetOf(strip, c);
       sumWindows(shape_, input, plane, filterOf(strip, buffers) + c, shape_.out,
                  biasOf(strip, buffers)[c], strip.row, strip.rows, row);
       store(strip, c, row, buffers);
@@ -209,18 +211,18 @@ class PlaneConv : public Kernel {
   }
 
   /// Returns where channel `channel` of the group begins in the result.
-  int64_t placeOf(const Strip& strip, int64_t channel) const {
+  int64_t offsetOf(const Strip& strip, int64_t channel) const {
     int64_t plane = (strip.image * shape_.groups + strip.group) * shape_.out + channel;
     return plane * shape_.output.count() + strip.row * shape_.output.w + strip.column;
   }
 
   void store(const Strip& strip, int64_t channel, float* row, void* const* buffers) const {
-    int64_t place = placeOf(strip, channel);
+    int64_t offset = offsetOf(strip, channel);
     int64_t count = strip.rows * strip.columns;
     auto* y = static_cast<float*>(buffers[y_]);
-    postOps_.apply(buffers, y, strip.group * shape_.out + channel, place, count, row);
-    if (row != y + place) {
-      std::copy_n(row, count, y + place);
+    postOps_.apply(buffers, y, strip.group * shape_.out + channel, offset, count, row);
+    if (row != y + offset) {
+      std::copy_n(row, count, y + offset);
     }
   }
 

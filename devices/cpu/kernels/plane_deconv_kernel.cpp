@@ -142,10 +142,10 @@ class PlaneDeconv : public Kernel {
 
  private:
   static int64_t planeFloats(const PlaneShape& shape, const PlaneStrips& strips) {
-    return shape.in * strips.channelFloats() + kSumPlaces;
+    return shape.in * strips.channelFloats() + kSumPositions;
   }
   static int64_t rowFloats(const PlaneStrips& strips) {
-    return (strips.rows() * strips.width() + 2 * kSumPlaces - 1) / kSumPlaces * kSumPlaces;
+    return (strips.rows() * strips.width() + 2 * kSumPositions - 1) / kSumPositions * kSumPositions;
   }
   static int64_t lineFloats(Extent strides, const PlaneStrips& strips) {
     return (strips.columns() + 2 * kVectorLanes) / kVectorLanes * kVectorLanes * strides.w;
@@ -177,10 +177,10 @@ class PlaneDeconv : public Kernel {
   /// The sums of one remainder of the rows and all of the columns.
   void makeRows(const Strip& strip, const float* planes, int64_t phase, const float* filter,
                 const float* bias, int64_t count, float* rows) const {
-    int64_t places = strips_.places(strip);
+    int64_t positions = strips_.positions(strip);
     for (int64_t x = 0; x < strides_.w; ++x) {
       phases_[static_cast<size_t>(phase * strides_.w + x)].make(
-          planes, strips_.channelFloats(), filter, bias, count, places,
+          planes, strips_.channelFloats(), filter, bias, count, positions,
           rows + x * kSumRows * rowFloats(strips_), rowFloats(strips_));
     }
   }
@@ -203,9 +203,9 @@ class PlaneDeconv : public Kernel {
         runWide([&] {
           interleave(sums, strides_.w, kSumRows * rowFloats(strips_), strip.columns, line);
         });
-        int64_t place = (plane * output_.h + at) * output_.w + column;
-        postOps_.apply(buffers, y, channel, place, width, line);
-        std::copy_n(line, width, y + place);
+        int64_t offset = (plane * output_.h + at) * output_.w + column;
+        postOps_.apply(buffers, y, channel, offset, width, line);
+        std::copy_n(line, width, y + offset);
       }
     }
   }

@@ -7,7 +7,7 @@
 namespace graphrun::devices::cpu {
 
 /// gr.conv_transpose of dense f32 over one or two spatial dims. The results at every stride-th
-/// place are sums of shifted planes; those of all remainders are then put between each other.
+/// position are sums of shifted planes; those of all remainders are then put between each other.
 absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Instruction& instruction);
 absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Instruction& instruction,
                                                           KernelContext& context);

@@ -76,7 +76,7 @@ absl::StatusOr<LayoutChoice> planeLayouts(const Instruction& instruction, Dims p
   Strip strip = strips.strip(0);
   choice.parts = strips.count();
   if (shape.in > 1) {
-    choice.share = PlaneSums::share(strip.rows * strip.columns, strips.places(strip), shape.out);
+    choice.share = PlaneSums::share(strip.rows * strip.columns, strips.positions(strip), shape.out);
   }
   return choice;
 }

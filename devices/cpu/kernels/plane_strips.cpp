@@ -9,8 +9,8 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Places that keep the sums' registers busy, however many channels there are.
-constexpr int64_t kFewest = 2 * kSumPlaces;
+/// Positions that keep the sums' registers busy, however many channels there are.
+constexpr int64_t kFewest = 2 * kSumPositions;
 
 /// Floats that a strip's planes may have: they stay in a cache while they are read.
 int64_t budgetOf(const PlaneShape& shape) {
@@ -107,7 +107,7 @@ PlaneStrips::PlaneStrips(const PlaneShape& shape) : shape_(shape) {
             (shape.kernel.w - 1) * shape.dilations.w / shape.strides.w};
   int64_t floats =
       std::max(kFewest, budgetOf(shape) / (shape.in * static_cast<int64_t>(phases_.size())));
-  columns_ = shape.output.h > 1 ? shape.output.w : partOf(shape.output.w, floats, kSumPlaces);
+  columns_ = shape.output.h > 1 ? shape.output.w : partOf(shape.output.w, floats, kSumPositions);
   width_ = columns_ + reach_.w;
   rows_ = partOf(shape.output.h, floats / width_ - reach_.h, 1);
   phaseFloats_ = ((rows_ + reach_.h) * width_ + kVectorLanes - 1) / kVectorLanes * kVectorLanes;

@@ -25,7 +25,7 @@ struct PlaneShape {
   int64_t batch, groups, in, out;  ///< in, out: channels of a group
   Extent input, output, kernel, strides, dilations, pads;
 
-  /// Each result is a sum over one place of the channels: an image is taken for one row.
+  /// Each result is a sum over one position of the channels: an image is taken for one row.
   bool isPointwise() const {
     return kernel.count() == 1 && strides.count() == 1 && pads == Extent{0, 0} && input == output;
   }
@@ -50,9 +50,9 @@ struct Strip {
   int64_t image, group, row, column, rows, columns;
 };
 
-/// PlaneStrips lay out strips. A phase has the elements at every stride-th place, from one of the
-/// remainders on: in it the window moves by one place from a result to the next, and each tap is
-/// the same shift for all places. The padding is laid out with the rest.
+/// PlaneStrips lay out strips. A phase has the elements at every stride-th position, from one of
+/// the remainders on: in it the window moves by one position from a result to the next, and each
+/// tap is the same shift for all positions. The padding is laid out with the rest.
 class PlaneStrips {
  public:
   explicit PlaneStrips(const PlaneShape& shape);
@@ -62,14 +62,14 @@ class PlaneStrips {
   int64_t width() const { return width_; }      ///< of a phase's row
   /// Floats of a channel's phases.
   int64_t channelFloats() const { return static_cast<int64_t>(phases_.size()) * phaseFloats_; }
-  /// For each tap how far it lies from the first place of the channel's phases.
+  /// For each tap how far it lies from the first position of the channel's phases.
   std::vector<int64_t> offsets() const;
 
   /// Strip `index` of `count()`.
   Strip strip(int64_t index) const;
   int64_t count() const { return shape_.batch * shape_.groups * down_ * across_; }
-  /// Places from the first result of a strip to its last one.
-  int64_t places(const Strip& strip) const { return (strip.rows - 1) * width_ + strip.columns; }
+  /// Positions from the first result of a strip to its last one.
+  int64_t positions(const Strip& strip) const { return (strip.rows - 1) * width_ + strip.columns; }
 
   /// Lays a channel's strip out, its `plane` lying in memory that ends at `end`. Writes up to a
   /// vector behind channelFloats(). One thread, with the machine's widest vectors.

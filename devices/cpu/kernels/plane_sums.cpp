@@ -8,12 +8,12 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Vectors of places that are summed at once where `left` are left.
+/// Vectors of positions that are summed at once where `left` are left.
 constexpr int64_t vectorsFor(int64_t left) {
-  return left <= kVectorLanes ? 1 : left <= kVectorLanes * 2 ? 2 : kSumPlaces / kVectorLanes;
+  return left <= kVectorLanes ? 1 : left <= kVectorLanes * 2 ? 2 : kSumPositions / kVectorLanes;
 }
 
-/// `count` rows over some vectors of places.
+/// `count` rows over some vectors of positions.
 template <int64_t count, int64_t vectors>
 [[gnu::always_inline]] inline void sumTile(const PlaneSums& s, const float* from,
                                            int64_t planeStride, const float* weights,
@@ -43,15 +43,15 @@ template <int64_t count, int64_t vectors>
   });
 }
 
-/// All places of `count` rows; few that are left over take narrower tiles.
+/// All positions of `count` rows; few that are left over take narrower tiles.
 template <int64_t count>
 [[gnu::always_inline]] inline void sumRows(const PlaneSums& s, const float* from,
                                            int64_t planeStride, const float* weights,
-                                           const float* bias, int64_t places, float* rows,
+                                           const float* bias, int64_t positions, float* rows,
                                            int64_t stride) {
-  constexpr int64_t kVectors = kSumPlaces / kVectorLanes;
-  for (int64_t i = 0; i < places; i += kSumPlaces) {
-    int64_t vectors = vectorsFor(places - i);
+  constexpr int64_t kVectors = kSumPositions / kVectorLanes;
+  for (int64_t i = 0; i < positions; i += kSumPositions) {
+    int64_t vectors = vectorsFor(positions - i);
     if (vectors == 1) {
       sumTile<count, 1>(s, from + i, planeStride, weights, bias, rows + i, stride);
     } else if (vectors == 2) {
@@ -65,23 +65,23 @@ template <int64_t count>
 }  // namespace
 
 void PlaneSums::make(const float* from, int64_t planeStride, const float* weights,
-                     const float* bias, int64_t count, int64_t places, float* rows,
+                     const float* bias, int64_t count, int64_t positions, float* rows,
                      int64_t stride) const {
   runWide([&] {
     unrolled<kSumRows>([&](auto i) __attribute__((always_inline)) {
       if (count == i + 1) {
-        sumRows<i + 1>(*this, from, planeStride, weights, bias, places, rows, stride);
+        sumRows<i + 1>(*this, from, planeStride, weights, bias, positions, rows, stride);
       }
     });
   });
 }
 
-double PlaneSums::share(int64_t wanted, int64_t places, int64_t tapWeights) {
+double PlaneSums::share(int64_t wanted, int64_t positions, int64_t tapWeights) {
   constexpr int64_t kNearWeights = 64;
   double share = tapWeights > kNearWeights ? 0.4 : 0.7;
-  int64_t summed = places / kSumPlaces * kSumPlaces;
-  if (summed < places) {
-    summed += vectorsFor(places - summed) * kVectorLanes;
+  int64_t summed = positions / kSumPositions * kSumPositions;
+  if (summed < positions) {
+    summed += vectorsFor(positions - summed) * kVectorLanes;
   }
   return share * static_cast<double>(wanted) / static_cast<double>(summed);
 }

@@ -21,7 +21,7 @@ struct Plan {
   std::vector<ReduceStage> stages;
   float factor = 1;  ///< of the sums: 1 / elements for a mean
 
-  /// Elements of the largest intermediate results; they take turns in two places.
+  /// Elements of the largest intermediate results; they take turns in two buffers.
   std::array<int64_t, 2> scratch() const {
     std::array<int64_t, 2> sizes = {0, 0};
     for (size_t i = 0; i + 1 < stages.size(); ++i) {
@@ -94,9 +94,9 @@ absl::StatusOr<TensorDesc> resultLike(const Instruction& instruction,
   GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(instruction, "keepdims", true));
   const TensorDesc& out = instruction.outputs[0].desc;
   Dims expected;
-  std::vector<size_t> places(reduced.size());
+  std::vector<size_t> positions(reduced.size());
   for (size_t d = 0; d < reduced.size(); ++d) {
-    places[d] = expected.size();
+    positions[d] = expected.size();
     if (keepdims || !reduced[d]) {
       expected.push_back(reduced[d] ? 1 : instruction.inputs[0].desc.dims[d]);
     }
@@ -107,7 +107,7 @@ absl::StatusOr<TensorDesc> resultLike(const Instruction& instruction,
   std::vector<size_t> kept;
   for (size_t d : order) {
     if (keepdims || !reduced[d]) {
-      kept.push_back(places[d]);
+      kept.push_back(positions[d]);
     }
   }
   GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(out, kept));
@@ -131,9 +131,9 @@ uint64_t scratchBytes(const Plan& plan) {
 
 void runPlan(const Plan& plan, const float* in, float* scratch, float* out) {
   auto [a, b] = plan.scratch();
-  std::array<float*, 2> places = {scratch, scratch + a};
+  std::array<float*, 2> buffers = {scratch, scratch + a};
   for (size_t i = 0; i < plan.stages.size(); ++i) {
-    float* to = i + 1 == plan.stages.size() ? out : places[i % 2];
+    float* to = i + 1 == plan.stages.size() ? out : buffers[i % 2];
     plan.function(plan.stages[i], in, scratch + a + b, to);
     in = to;
   }

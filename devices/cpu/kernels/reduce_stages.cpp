@@ -151,7 +151,7 @@ Bundle bundleOf(const ReduceStage& s, const float* x, int64_t index) {
 }
 
 /// Returns where the results of a bundle go.
-int64_t placeOf(const ReduceStage& s, int64_t index) {
+int64_t offsetOf(const ReduceStage& s, int64_t index) {
   return index / s.blocks() * s.inner() + index % s.blocks() * s.width();
 }
 
@@ -170,7 +170,7 @@ void reduceWhole(const ReduceStage& s, const float* x, float* to) {
     return;
   }
   parallelFor(s.pieces(), s.dim() * std::min(s.inner(), s.width()), [&](int64_t i) {
-    runWide([&] { bundleOf(s, x, i).template reduce<Op>(to + placeOf(s, i)); });
+    runWide([&] { bundleOf(s, x, i).template reduce<Op>(to + offsetOf(s, i)); });
   });
 }
 
@@ -185,7 +185,7 @@ void reducePartials(const ReduceStage& s, int64_t index, const float* x, const f
     addRow<Op>(partials + i * s.width(), lines.width, all.data());
   }
   if (s.inner() > 1) {
-    std::copy_n(all.begin(), lines.width, to + placeOf(s, index));
+    std::copy_n(all.begin(), lines.width, to + offsetOf(s, index));
     return;
   }
   std::array<Lanes, kLanes> lanes;

@@ -101,7 +101,7 @@ absl::StatusOr<Geometry> geometryOf(const Instruction& instruction, const Blocki
   return geometry;
 }
 
-/// One index is a sum of these: places in the operand, and the weight of each. None with weight 0.
+/// One index is a sum of these: offsets in the operand, and the weight of each. None with weight 0.
 using Sum = std::vector<std::pair<int64_t, float>>;
 
 /// The sums over `before` and, inside it, over one more axis.
@@ -110,10 +110,10 @@ std::vector<Sum> times(const std::vector<Sum>& before, const Axis& axis) {
   for (const Sum& outer : before) {
     for (int64_t x = 0; x < axis.out; ++x) {
       product.emplace_back();
-      for (auto [place, weight] : outer) {
+      for (auto [offset, weight] : outer) {
         for (const Tap& tap : axis.taps.of(x)) {
           if (tap.weight != 0) {
-            product.back().emplace_back(place * axis.in + tap.index,
+            product.back().emplace_back(offset * axis.in + tap.index,
                                         weight * static_cast<float>(tap.weight));
           }
         }
@@ -135,7 +135,7 @@ class Columns {
     for (const Sum& sum : sums) {
       for (size_t t = 0; t < static_cast<size_t>(taps_); ++t) {
         bool needed = t < sum.size();
-        places_.push_back(needed ? static_cast<int32_t>(sum[t].first * inner) : 0);
+        offsets_.push_back(needed ? static_cast<int32_t>(sum[t].first * inner) : 0);
         weights_.push_back(needed ? sum[t].second : 0.0F);
       }
     }
@@ -158,13 +158,13 @@ class Columns {
   void copy(const float* from, float* to) const {
     if (inner_ == 1) {
 #pragma omp simd
-      for (size_t x = 0; x < places_.size(); ++x) {
-        to[x] = from[places_[x]];
+      for (size_t x = 0; x < offsets_.size(); ++x) {
+        to[x] = from[offsets_[x]];
       }
       return;
     }
-    for (int32_t place : places_) {
-      to = std::copy_n(from + place, inner_, to);
+    for (int32_t offset : offsets_) {
+      to = std::copy_n(from + offset, inner_, to);
     }
   }
 
@@ -172,14 +172,14 @@ class Columns {
 #pragma omp simd
     for (int64_t x = 0; x < count_; ++x) {
       auto t = static_cast<size_t>(2 * x);
-      to[x] = from[places_[t]] * weights_[t] + from[places_[t + 1]] * weights_[t + 1];
+      to[x] = from[offsets_[t]] * weights_[t] + from[offsets_[t + 1]] * weights_[t + 1];
     }
   }
 
   void addPairs(const float* from, float* to) const {
-    for (size_t x = 0; x < places_.size(); x += 2, to += inner_) {
-      const float* a = from + places_[x];
-      const float* b = from + places_[x + 1];
+    for (size_t x = 0; x < offsets_.size(); x += 2, to += inner_) {
+      const float* a = from + offsets_[x];
+      const float* b = from + offsets_[x + 1];
 #pragma omp simd
       for (int64_t c = 0; c < inner_; ++c) {
         to[c] = a[c] * weights_[x] + b[c] * weights_[x + 1];
@@ -191,7 +191,7 @@ class Columns {
     for (int64_t x = 0; x < count_; ++x, to += inner_) {
       std::fill_n(to, inner_, 0.0F);
       for (int64_t t = x * taps_; t < (x + 1) * taps_; ++t) {
-        const float* a = from + places_[static_cast<size_t>(t)];
+        const float* a = from + offsets_[static_cast<size_t>(t)];
         float weight = weights_[static_cast<size_t>(t)];
 #pragma omp simd
         for (int64_t c = 0; c < inner_; ++c) {
@@ -203,7 +203,7 @@ class Columns {
 
   int64_t count_, inner_, taps_ = 0;
   bool copies_ = true;
-  std::vector<int32_t> places_;  ///< of a row, which is no longer than that
+  std::vector<int32_t> offsets_;  ///< of a row, which is no longer than that
   std::vector<float> weights_;
 };
 

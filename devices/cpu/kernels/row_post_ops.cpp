@@ -66,7 +66,7 @@ bool RowPostOps::readsResult() const {
                      [](const Op& op) { return op.combination != nullptr && !op.operand; });
 }
 
-void RowPostOps::apply(void* const* buffers, const float* result, int64_t channel, int64_t place,
+void RowPostOps::apply(void* const* buffers, const float* result, int64_t channel, int64_t offset,
                        int64_t count, float* row) const {
   for (const Op& op : ops_) {
     if (op.call) {
@@ -74,7 +74,7 @@ void RowPostOps::apply(void* const* buffers, const float* result, int64_t channe
       continue;
     }
     const float* other = op.operand ? static_cast<const float*>(buffers[*op.operand]) : result;
-    other += op.reach == Reach::kOne ? 0 : op.reach == Reach::kChannel ? channel : place;
+    other += op.reach == Reach::kOne ? 0 : op.reach == Reach::kChannel ? channel : offset;
     op.combination(row, count, other, op.reach != Reach::kElement);
   }
 }

@@ -25,9 +25,9 @@ class RowPostOps {
   /// Returns whether they add what the result's memory holds.
   bool readsResult() const;
 
-  /// Applies them to `count` results of `channel`, which are to be stored from `result` + `place`
+  /// Applies them to `count` results of `channel`, which are to be stored from `result` + `offset`
   /// on. One thread; call it under runWide.
-  void apply(void* const* buffers, const float* result, int64_t channel, int64_t place,
+  void apply(void* const* buffers, const float* result, int64_t channel, int64_t offset,
              int64_t count, float* row) const;
 
  private:

@@ -121,13 +121,13 @@ struct Plan {
       count *= part.size;
     }
     parallelFor(count * across * down, height * width, [&](int64_t unit) {
-      auto [fromPlace, toPlace] = placesOf(unit / (across * down));
+      auto [fromOffset, toOffset] = offsetsOf(unit / (across * down));
       int64_t column = unit % across * width;
       int64_t row = unit / across % down * height;
       int64_t rows = std::min(height, matrix.rows - row);
       int64_t columns = std::min(width, matrix.columns - column);
-      const Word* source = from + fromPlace + row * matrix.fromRow + column;
-      Word* target = to + toPlace + column * matrix.toColumn + row;
+      const Word* source = from + fromOffset + row * matrix.fromRow + column;
+      Word* target = to + toOffset + column * matrix.toColumn + row;
       if (matrix.fromRow == 1) {
         std::copy_n(source, rows, target);
       } else {
@@ -140,7 +140,7 @@ struct Plan {
   }
 
   /// Returns where the matrix with that index begins in the operand and in the result.
-  std::pair<int64_t, int64_t> placesOf(int64_t index) const {
+  std::pair<int64_t, int64_t> offsetsOf(int64_t index) const {
     int64_t from = 0;
     int64_t to = 0;
     for (size_t i = outer.size(); i-- > 0;) {

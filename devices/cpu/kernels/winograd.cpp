@@ -49,8 +49,8 @@ void forParts(int64_t count, int threads, bool apart, const Body& body) {
   }
 }
 
-/// A Place is where a tile's results begin.
-struct Place {
+/// A Position is where a tile's results begin.
+struct Position {
   int64_t image, row, column;
 
   int64_t in(const WinogradImages& images) const {
@@ -101,7 +101,7 @@ class Winograd::Block {
   }
 
  private:
-  Place placeOf(int64_t t) const {
+  Position positionOf(int64_t t) const {
     int64_t across = shape_.tilesAcross();
     int64_t perImage = across * shape_.tilesDown();
     int64_t at = first_ + t;
@@ -111,14 +111,14 @@ class Winograd::Block {
   /// All channels of one tile.
   [[gnu::always_inline]] void transformTile(int64_t t) const {
     const WinogradImages images = shape_.source;
-    Place place = placeOf(t);
-    Range resultRows(place.row, tile, shape_.result.height);
-    Range resultColumns(place.column, tile, shape_.result.width);
-    place.row -= shape_.top;
-    place.column -= shape_.left;
-    Range rows(place.row, kSide, images.height);
-    Range columns(place.column, kSide, images.width);
-    const float* from = operands_.source + place.in(images);
+    Position position = positionOf(t);
+    Range resultRows(position.row, tile, shape_.result.height);
+    Range resultColumns(position.column, tile, shape_.result.width);
+    position.row -= shape_.top;
+    position.column -= shape_.left;
+    Range rows(position.row, kSide, images.height);
+    Range columns(position.column, kSide, images.width);
+    const float* from = operands_.source + position.in(images);
     WinogradRange<tile> range;
     range.read(from, images, shape_.filter.depth() / kVectorLanes, rows, columns);
     direct_[t] = range.isNarrow(resultRows, resultColumns) ? 0 : 1;
@@ -174,15 +174,15 @@ class Winograd::Block {
   void finish(int64_t panel, const float* products) const {
     int64_t width = shape_.filter.widthOf(panel);
     parallelFor(count_, width * kElements, [&](int64_t t) {
-      Place place = placeOf(t);
+      Position position = positionOf(t);
       runWide([&] {
         alignas(64) std::array<float, tile * tile * kPanel> sums;
         bool isDirect = direct_[t] != 0;
         if (isDirect) {
-          sumDirectly(place, panel, sums.data());
+          sumDirectly(position, panel, sums.data());
         }
         for (int64_t c = 0; c < width; c += kVectorLanes) {
-          finishVectors(place, panel * kPanel + c, products + t * width + c,
+          finishVectors(position, panel * kPanel + c, products + t * width + c,
                         isDirect ? sums.data() + c : nullptr);
         }
       });
@@ -190,23 +190,23 @@ class Winograd::Block {
   }
 
   /// A tile's results of one panel, each from its window alone. Rare, and so no part of the loop.
-  [[gnu::noinline]] void sumDirectly(const Place& place, int64_t panel, float* sums) const {
+  [[gnu::noinline]] void sumDirectly(const Position& position, int64_t panel, float* sums) const {
     int64_t width = shape_.filter.widthOf(panel);
     std::fill_n(sums, tile * tile * width, 0.0F);
     for (int64_t i = 0; i < tile; ++i) {
       for (int64_t tap = 0; tap < WinogradFilter::kTaps; ++tap) {
-        addTap(place, panel, i, tap, sums + i * tile * width);
+        addTap(position, panel, i, tap, sums + i * tile * width);
       }
     }
   }
 
   /// Adds what one tap gives for row `i` of a tile's results to `sums`, those of one panel.
-  void addTap(const Place& place, int64_t panel, int64_t i, int64_t tap, float* sums) const {
+  void addTap(const Position& position, int64_t panel, int64_t i, int64_t tap, float* sums) const {
     const WinogradImages images = shape_.source;
     const WinogradFilter& filter = shape_.filter;
-    Place from{place.image, place.row + i - shape_.top + tap / 3,
-               place.column - shape_.left + tap % 3};
-    Range columns(from.column, std::min(tile, shape_.result.width - place.column), images.width);
+    Position from{position.image, position.row + i - shape_.top + tap / 3,
+                  position.column - shape_.left + tap % 3};
+    Range columns(from.column, std::min(tile, shape_.result.width - position.column), images.width);
     if (from.row < 0 || from.row >= images.height || columns.begin >= columns.end) {
       return;
     }
@@ -225,12 +225,12 @@ class Winograd::Block {
     Vector bias;
   };
 
-  [[gnu::always_inline]] Target targetOf(const Place& place, int64_t channel) const {
+  [[gnu::always_inline]] Target targetOf(const Position& position, int64_t channel) const {
     const WinogradImages images = shape_.result;
-    Target target{images.height - place.row,
-                  std::min(tile, images.width - place.column),
+    Target target{images.height - position.row,
+                  std::min(tile, images.width - position.column),
                   std::min(kVectorLanes, shape_.filter.out - channel),
-                  place.in(images) + channel / kVectorLanes * images.block,
+                  position.in(images) + channel / kVectorLanes * images.block,
                   {}};
     if (operands_.bias != nullptr) {
       const float* from = operands_.bias + channel;
@@ -242,10 +242,10 @@ class Winograd::Block {
 
   /// 16 channels of one tile's results, from `channel` on: a row after the other. Of `sums` where
   /// that is not null, else of `products`.
-  [[gnu::always_inline]] void finishVectors(const Place& place, int64_t channel,
+  [[gnu::always_inline]] void finishVectors(const Position& position, int64_t channel,
                                             const float* products, const float* sums) const {
     const WinogradImages images = shape_.result;
-    const Target target = targetOf(place, channel);
+    const Target target = targetOf(position, channel);
     // Stores wait for lines that are not in a cache: they are asked for while products are
     // combined.
     forSquare<tile>([&](auto i, auto j) __attribute__((always_inline)) {

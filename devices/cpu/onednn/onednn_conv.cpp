@@ -166,7 +166,7 @@ absl::Status requireExactSums(const Instruction& instruction,
                                                      depth, " products"));
 }
 
-/// The library's products of bytes by its gemm add whole tensors from wrong places.
+/// The library's products of bytes by its gemm add whole tensors from wrong addresses.
 bool addsWrongly(const Instruction& instruction, const dnnl::primitive_desc_base& descriptor) {
   return absl::StrContains(descriptor.impl_info_str(), "gemm") &&
          std::any_of(instruction.postOps.begin(), instruction.postOps.end(), [&](const PostOp& op) {
@@ -174,7 +174,7 @@ bool addsWrongly(const Instruction& instruction, const dnnl::primitive_desc_base
          });
 }
 
-/// The library's blocks for AMX read from wrong places where a stride steps over planes of a
+/// The library's blocks for AMX read from wrong addresses where a stride steps over planes of a
 /// volume: oneDNN 2.6 gives NaN and garbage for kernel 1x2x1 with strides 2x1x2 on bf16.
 bool readsWrongPlanes(const ConvOperands& o, const dnnl::primitive_desc_base& descriptor) {
   const Window& w = o.window;

@@ -11,65 +11,64 @@ namespace {
 using Dims = std::vector<int64_t>;
 
 /// For each dim which of the old ones it is; kAdded for one of size 1.
-using Places = std::vector<int>;
+using DimMap = std::vector<int>;
 constexpr int kAdded = -1;
 
-Places ascending(size_t rank) {
-  Places places(rank);
-  std::iota(places.begin(), places.end(), 0);
-  return places;
+DimMap ascending(size_t rank) {
+  DimMap map(rank);
+  std::iota(map.begin(), map.end(), 0);
+  return map;
 }
 
-/// RowPlaces say how tensors change on the way to rows and back: a last dim of 1 goes, where there
-/// is one, and a dim of 1 is put before the last one.
-struct RowPlaces {
+/// A RowReshape says how tensors change on the way to rows and back: a last dim of 1 goes, where
+/// there is one, and a dim of 1 is put before the last one.
+struct RowReshape {
   bool hasColumns;
 
-  explicit RowPlaces(const Instruction& instruction)
+  explicit RowReshape(const Instruction& instruction)
       : hasColumns(instruction.inputs[0].desc.dims.size() == 4) {}
 
-  Places toRows(size_t rank) const {
-    Places places = ascending(hasColumns ? rank - 1 : rank);
-    places.insert(places.end() - 1, kAdded);
-    return places;
+  DimMap toRows(size_t rank) const {
+    DimMap map = ascending(hasColumns ? rank - 1 : rank);
+    map.insert(map.end() - 1, kAdded);
+    return map;
   }
-  Places fromRows(size_t rank) const {
-    Places places = ascending(rank);
-    places.erase(places.end() - 2);
+  DimMap fromRows(size_t rank) const {
+    DimMap map = ascending(rank);
+    map.erase(map.end() - 2);
     if (hasColumns) {
-      places.push_back(kAdded);
+      map.push_back(kAdded);
     }
-    return places;
+    return map;
   }
 };
 
-Dims taken(const Dims& from, const Places& places, int64_t added) {
+Dims taken(const Dims& from, const DimMap& map, int64_t added) {
   Dims to;
-  for (int place : places) {
-    to.push_back(place == kAdded ? added : from[static_cast<size_t>(place)]);
+  for (int dim : map) {
+    to.push_back(dim == kAdded ? added : from[static_cast<size_t>(dim)]);
   }
   return to;
 }
 
 /// The same memory. A dim that is added gets the stride that the library gives one of 1: by
 /// strides it tells layouts apart.
-absl::StatusOr<TensorDesc> rearranged(TensorDesc desc, const Places& places) {
+absl::StatusOr<TensorDesc> rearranged(TensorDesc desc, const DimMap& map) {
   if (desc.layout.empty()) {
-    desc.dims = taken(desc.dims, places, 1);
+    desc.dims = taken(desc.dims, map, 1);
     return desc;
   }
   GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
-  blocking.dims = taken(blocking.dims, places, 1);
-  blocking.paddedDims = taken(blocking.paddedDims, places, 1);
-  blocking.strides = taken(blocking.strides, places, 0);
+  blocking.dims = taken(blocking.dims, map, 1);
+  blocking.paddedDims = taken(blocking.paddedDims, map, 1);
+  blocking.strides = taken(blocking.strides, map, 0);
   for (int& dim : blocking.innerDims) {
-    dim = static_cast<int>(std::find(places.begin(), places.end(), dim) - places.begin());
+    dim = static_cast<int>(std::find(map.begin(), map.end(), dim) - map.begin());
   }
-  auto added =
-      static_cast<size_t>(std::find(places.begin(), places.end(), kAdded) - places.begin());
-  if (added + 1 < places.size()) {
+  auto added = static_cast<size_t>(std::find(map.begin(), map.end(), kAdded) - map.begin());
+  if (added + 1 < map.size()) {
     blocking.strides[added] = blocking.strides[added + 1] * blocking.dims[added + 1];
-  } else if (added < places.size()) {
+  } else if (added < map.size()) {
     blocking.strides[added] = blocking.strides[added - 1];
   }
   return blockedDesc(desc.type, blocking);
@@ -127,20 +126,20 @@ absl::Status changeAttributes(Instruction& instruction) {
   return absl::OkStatus();
 }
 
-absl::Status change(const RowPlaces& places, Argument& argument) {
+absl::Status change(const RowReshape& reshape, Argument& argument) {
   if (!isRow(argument.desc)) {
     GR_ASSIGN_OR_RETURN(argument.desc,
-                        rearranged(argument.desc, places.toRows(argument.desc.dims.size())));
+                        rearranged(argument.desc, reshape.toRows(argument.desc.dims.size())));
   }
   return absl::OkStatus();
 }
 
 /// `chosen` for `given`, which is what was asked for unless it was left open.
-absl::Status changeBack(const RowPlaces& places, const TensorDesc& given, TensorDesc& chosen) {
+absl::Status changeBack(const RowReshape& reshape, const TensorDesc& given, TensorDesc& chosen) {
   if (!given.any) {
     chosen = given;
   } else if (!isRow(given) && !isRow(chosen)) {  // nothing is chosen for what is summed in place
-    GR_ASSIGN_OR_RETURN(chosen, rearranged(chosen, places.fromRows(chosen.dims.size())));
+    GR_ASSIGN_OR_RETURN(chosen, rearranged(chosen, reshape.fromRows(chosen.dims.size())));
   }
   return absl::OkStatus();
 }
@@ -151,35 +150,35 @@ absl::StatusOr<std::optional<Instruction>> onRows(const Instruction& instruction
   if (!canBeRows(instruction)) {
     return std::nullopt;
   }
-  RowPlaces places(instruction);
+  RowReshape reshape(instruction);
   Instruction rows = instruction;
   GR_RETURN_IF_ERROR(changeAttributes(rows));
   for (Argument& input : rows.inputs) {
-    GR_RETURN_IF_ERROR(change(places, input));
+    GR_RETURN_IF_ERROR(change(reshape, input));
   }
-  GR_RETURN_IF_ERROR(change(places, rows.outputs[0]));
+  GR_RETURN_IF_ERROR(change(reshape, rows.outputs[0]));
   for (PostOp& op : rows.postOps) {
     if (op.operand) {
-      GR_RETURN_IF_ERROR(change(places, *op.operand));
+      GR_RETURN_IF_ERROR(change(reshape, *op.operand));
     }
   }
   return rows;
 }
 
 absl::StatusOr<LayoutChoice> fromRows(const Instruction& instruction, LayoutChoice choice) {
-  RowPlaces places(instruction);
+  RowReshape reshape(instruction);
   for (size_t i = 0; i < instruction.inputs.size(); ++i) {
     const TensorDesc& given = instruction.inputs[i].desc;
     if (!isRow(given)) {
       TensorDesc& source = choice.sources[i];
-      GR_ASSIGN_OR_RETURN(source, rearranged(source, places.fromRows(source.dims.size())));
+      GR_ASSIGN_OR_RETURN(source, rearranged(source, reshape.fromRows(source.dims.size())));
     }
-    GR_RETURN_IF_ERROR(changeBack(places, given, choice.inputs[i]));
+    GR_RETURN_IF_ERROR(changeBack(reshape, given, choice.inputs[i]));
   }
-  GR_RETURN_IF_ERROR(changeBack(places, instruction.outputs[0].desc, choice.outputs[0]));
+  GR_RETURN_IF_ERROR(changeBack(reshape, instruction.outputs[0].desc, choice.outputs[0]));
   for (size_t i = 0; i < instruction.postOps.size(); ++i) {
     if (const std::optional<Argument>& operand = instruction.postOps[i].operand) {
-      GR_RETURN_IF_ERROR(changeBack(places, operand->desc, choice.postOps[i]));
+      GR_RETURN_IF_ERROR(changeBack(reshape, operand->desc, choice.postOps[i]));
     }
   }
   return choice;

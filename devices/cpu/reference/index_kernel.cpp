@@ -15,9 +15,9 @@ absl::Status IndexCheckingKernel::errorMessage(int code) const {
 }
 
 void IndexCheckingKernel::find(void* const* buffers) {
-  for (place_ = 0; place_ < indices_.count; ++place_) {
-    index_ = indices_.at(buffers, place_);
-    bound_ = boundOf(place_);
+  for (position_ = 0; position_ < indices_.count; ++position_) {
+    index_ = indices_.at(buffers, position_);
+    bound_ = boundOf(position_);
     if (index_ < -bound_ || index_ >= bound_) {
       return;
     }
@@ -26,7 +26,7 @@ void IndexCheckingKernel::find(void* const* buffers) {
 
 std::string IndexCheckingKernel::position() const {
   std::vector<int64_t> at(shape_.size());
-  int64_t rest = place_;
+  int64_t rest = position_;
   for (size_t d = at.size(); d-- > 0;) {
     at[d] = rest % shape_[d];
     rest /= shape_[d];

@@ -35,7 +35,7 @@ class IndexCheckingKernel : public Kernel {
   IntOperand indices_;
   Dims shape_;
   Dims bounds_;
-  int64_t place_ = 0;  // of the index that was out of range last
+  int64_t position_ = 0;  // of the index that was out of range last
   int64_t index_ = 0;
   int64_t bound_ = 0;
 };

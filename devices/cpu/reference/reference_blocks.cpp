@@ -12,21 +12,21 @@ constexpr size_t kMostSpatial = 8;
 constexpr const char* kBlockMessages[] = {
     "the block, the image and the number of columns do not fit each other"};
 
-/// BlockPlaces say where the columns of gr.col2im lie in the image, along each dim.
-struct BlockPlaces {
+/// BlockPositions say where the columns of gr.col2im lie in the image, along each dim.
+struct BlockPositions {
   Dims image, strides, dilations, pads;
   int64_t columns;   ///< of the input
   int64_t elements;  ///< of a block
   IntOperand block;
 
   struct Side {
-    int64_t block, places;
+    int64_t block, positions;
   };
 
   /// Reads the block; false when shapes do not fit.
   bool read(void* const* buffers, std::array<Side, kMostSpatial>& sides) const {
     int64_t blocks = 1;
-    int64_t places = 1;
+    int64_t positions = 1;
     for (size_t d = 0; d < image.size(); ++d) {
       Side& side = sides[d];
       side.block = block.at(buffers, static_cast<int64_t>(d));
@@ -34,17 +34,17 @@ struct BlockPlaces {
         return false;
       }
       int64_t slack = image[d] + pads[d] + pads[image.size() + d] - dilations[d] * (side.block - 1);
-      side.places = slack < 1 ? 0 : (slack - 1) / strides[d] + 1;
+      side.positions = slack < 1 ? 0 : (slack - 1) / strides[d] + 1;
       blocks *= side.block;
-      places *= side.places;
-      if (blocks > elements || places > columns) {
+      positions *= side.positions;
+      if (blocks > elements || positions > columns) {
         return false;
       }
     }
-    return blocks == elements && places == columns;
+    return blocks == elements && positions == columns;
   }
 
-  /// The column in which block element `k` meets image place `at`; -1 when there is none.
+  /// The column in which block element `k` meets image position `at`; -1 when there is none.
   int64_t column(const std::array<Side, kMostSpatial>& sides,
                  const std::array<int64_t, kMostSpatial>& at, int64_t k) const {
     int64_t flat = 0;
@@ -53,17 +53,17 @@ struct BlockPlaces {
       const Side& side = sides[d - 1];
       int64_t from = at[d - 1] + pads[d - 1] - k % side.block * dilations[d - 1];
       k /= side.block;
-      if (from < 0 || from % strides[d - 1] != 0 || from / strides[d - 1] >= side.places) {
+      if (from < 0 || from % strides[d - 1] != 0 || from / strides[d - 1] >= side.positions) {
         return -1;
       }
       flat += from / strides[d - 1] * step;
-      step *= side.places;
+      step *= side.positions;
     }
     return flat;
   }
 };
 
-absl::StatusOr<BlockPlaces> blockPlaces(const Instruction& instruction) {
+absl::StatusOr<BlockPositions> blockPositions(const Instruction& instruction) {
   constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay within 64 bits
   const Dims& in = instruction.inputs[0].desc.dims;
   const Dims& out = instruction.outputs[0].desc.dims;
@@ -86,17 +86,17 @@ absl::StatusOr<BlockPlaces> blockPlaces(const Instruction& instruction) {
     return invalidInstruction(instruction,
                               "the shapes of input, image, block and attributes do not fit");
   }
-  return BlockPlaces{Dims(out.begin() + 2, out.end()),
-                     std::move(strides),
-                     std::move(dilations),
-                     std::move(pads),
-                     in[2],
-                     in[1] / out[1],
-                     block};
+  return BlockPositions{Dims(out.begin() + 2, out.end()),
+                        std::move(strides),
+                        std::move(dilations),
+                        std::move(pads),
+                        in[2],
+                        in[1] / out[1],
+                        block};
 }
 
 KernelOr createCol2Im(const Instruction& instruction) {
-  GR_ASSIGN_OR_RETURN(BlockPlaces b, blockPlaces(instruction));
+  GR_ASSIGN_OR_RETURN(BlockPositions b, blockPositions(instruction));
   const Dims& out = instruction.outputs[0].desc.dims;
   int64_t planes = out[0] * out[1];
   int64_t plane = countOf(b.image);
@@ -105,7 +105,7 @@ KernelOr createCol2Im(const Instruction& instruction) {
   return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, b = std::move(b)](void* const* buffers) {
-          std::array<BlockPlaces::Side, kMostSpatial> sides{};
+          std::array<BlockPositions::Side, kMostSpatial> sides{};
           if (!b.read(buffers, sides)) {
             return 1;
           }

@@ -9,7 +9,7 @@ KernelOr createDeformConv(const Instruction& instruction);
 
 namespace {
 
-/// Result channels that are summed up at once, so that a place is interpolated once for them.
+/// Result channels that are summed up at once, so that a point is interpolated once for them.
 constexpr int64_t kBlock = 64;
 
 absl::Status checkShapes(const Instruction& instruction, const DeformConv& c) {
@@ -67,8 +67,8 @@ absl::StatusOr<DeformConv> deformConvOf(const Instruction& instruction) {
   c.result = instruction.outputs[0].buffer;
   for (size_t i = 3; i < instruction.inputs.size(); ++i) {
     // Only the bias is a vector.
-    auto& place = instruction.inputs[i].desc.dims.size() == 1 ? c.bias : c.mask;
-    place = instruction.inputs[i].buffer;
+    auto& operand = instruction.inputs[i].desc.dims.size() == 1 ? c.bias : c.mask;
+    operand = instruction.inputs[i].buffer;
   }
   GR_RETURN_IF_ERROR(checkShapes(instruction, c));
   return c;
@@ -87,18 +87,18 @@ void accumulate(const DeformConv& c, void* const* buffers, int64_t image, int64_
   const T* filter = static_cast<const T*>(buffers[c.filter]);
   for (int64_t k = 0; k < c.kernelCount; ++k) {
     int64_t bentFor = -1;
-    std::array<double, kMostSpatial> place{};
+    std::array<double, kMostSpatial> point{};
     double mask = 1;
     for (int64_t i = 0; i < inGroup; ++i) {
       int64_t group = (start + i) / perOffset;
       if (group != bentFor) {
         bentFor = group;
-        place = placeOf(c, static_cast<const T*>(buffers[c.offsets]), image, group, k, o);
+        point = pointOf(c, static_cast<const T*>(buffers[c.offsets]), image, group, k, o);
         int64_t at = ((image * c.offsetGroups + group) * c.kernelCount + k) * c.outCount + o;
         mask = c.mask ? static_cast<double>(load(static_cast<const T*>(buffers[*c.mask])[at])) : 1;
       }
       double value =
-          mask * Corners(c, place).value(x + (image * c.inChannels + start + i) * c.inCount);
+          mask * Corners(c, point).value(x + (image * c.inChannels + start + i) * c.inCount);
       for (int64_t j = 0; j < count; ++j) {
         sums[static_cast<size_t>(j)] +=
             value *

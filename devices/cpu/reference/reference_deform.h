@@ -22,23 +22,23 @@ struct DeformConv {
   std::optional<uint32_t> bias, mask;
 };
 
-/// The corners of the cell in which a place lies, and their weights; zero outside.
+/// The corners of the cell in which a point lies, and their weights; zero outside.
 struct Corners {
   std::array<int64_t, 1 << kMostSpatial> index;
   std::array<double, 1 << kMostSpatial> weight;
   size_t count = 0;
 
   Corners() = default;
-  Corners(const DeformConv& c, const std::array<double, kMostSpatial>& place) {
+  Corners(const DeformConv& c, const std::array<double, kMostSpatial>& point) {
     for (size_t corner = 0; corner < size_t{1} << c.rank; ++corner) {
       int64_t flat = 0;
       double part = 1;
       for (size_t d = 0; d < c.rank && part != 0; ++d) {
-        double low = std::floor(place[d]);
+        double low = std::floor(point[d]);
         bool high = (corner >> d & 1U) != 0;
         double at = high ? low + 1 : low;
         bool inside = at >= 0 && at <= static_cast<double>(c.in[d] - 1);
-        part *= !inside ? 0 : high ? place[d] - low : low + 1 - place[d];
+        part *= !inside ? 0 : high ? point[d] - low : low + 1 - point[d];
         flat = flat * c.in[d] + (inside ? static_cast<int64_t>(at) : 0);
       }
       if (part != 0) {
@@ -62,9 +62,9 @@ absl::StatusOr<DeformConv> deformConvOf(const Instruction& instruction);
 
 /// Returns where filter element `k` reads for result position `o`, bent by the offsets of `group`.
 template <typename T>
-std::array<double, kMostSpatial> placeOf(const DeformConv& c, const T* offsets, int64_t image,
+std::array<double, kMostSpatial> pointOf(const DeformConv& c, const T* offsets, int64_t image,
                                          int64_t group, int64_t k, int64_t o) {
-  std::array<double, kMostSpatial> place{};
+  std::array<double, kMostSpatial> point{};
   auto rank = static_cast<int64_t>(c.rank);
   int64_t element = k;
   int64_t position = o;
@@ -77,11 +77,11 @@ std::array<double, kMostSpatial> placeOf(const DeformConv& c, const T* offsets, 
     constexpr double kFar = 0x1p40;
     double bent =
         static_cast<double>(start) + static_cast<double>(load(offsets[channel * c.outCount + o]));
-    place[i] = bent >= -kFar && bent <= kFar ? bent : kFar;
+    point[i] = bent >= -kFar && bent <= kFar ? bent : kFar;
     element /= c.kernel[i];
     position /= c.out[i];
   }
-  return place;
+  return point;
 }
 
 }  // namespace graphrun::devices::cpu

@@ -17,29 +17,29 @@ int64_t wrapped(int64_t index, int64_t dim) {
   return index >= 0 && index < dim ? index : -1;
 }
 
-/// Indices that are made places together.
+/// Indices that are wrapped together.
 constexpr int64_t kIndices = 256;
 using Indices = std::array<int64_t, kIndices>;
 
-/// Indices in [-dim, dim) as places from 0 on. The highest bit of what it gives is set when there
+/// Indices in [-dim, dim) as those from 0 on. The highest bit of what it gives is set when there
 /// is one outside: without comparisons, which compilers take apart, as i + dim or dim - 1 - i is
 /// negative, or wraps to where it is, for those.
 template <typename T>
-uint64_t placesOf(const T* indices, int64_t count, uint64_t dim, int64_t* places) {
+uint64_t wrapIndices(const T* indices, int64_t count, uint64_t dim, int64_t* wrapped) {
   uint64_t signs = 0;
 #pragma omp simd reduction(| : signs)
   for (int64_t j = 0; j < count; ++j) {
     auto index = static_cast<int64_t>(indices[j]);
     auto i = static_cast<uint64_t>(index);
     signs |= (i + dim) | (dim - 1 - i);
-    places[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(index >> 63) & dim));
+    wrapped[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(index >> 63) & dim));
   }
   return signs;
 }
 
-/// ElementPlaces say where the elements of an index tensor point to: for each of its rows along the
-/// last dim a base in the data, and how index and column add to it.
-struct ElementPlaces {
+/// ElementOffsets say where the elements of an index tensor point to: for each of its rows along
+/// the last dim a base in the data, and how index and column add to it.
+struct ElementOffsets {
   Dims rows;        ///< dims of the indices but the last
   Dims strides;     ///< of the data over them, 0 on the axis
   int64_t columns;  ///< the last dim of the indices
@@ -48,7 +48,7 @@ struct ElementPlaces {
   IntOperand indices;
   bool narrow;  ///< of i32: read without a call too
 
-  static absl::StatusOr<ElementPlaces> make(const Instruction& instruction) {
+  static absl::StatusOr<ElementOffsets> make(const Instruction& instruction) {
     const Dims& data = instruction.inputs[0].desc.dims;
     const Dims& picks = instruction.inputs[1].desc.dims;
     GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(instruction, "axis"));
@@ -69,14 +69,14 @@ struct ElementPlaces {
     strides[at] = 0;
     int64_t columnStride = strides.back();
     strides.pop_back();
-    return ElementPlaces{Dims(picks.begin(), picks.end() - 1),
-                         std::move(strides),
-                         picks.back(),
-                         axisStride,
-                         columnStride,
-                         data[at],
-                         indices,
-                         instruction.inputs[1].desc.type == ElementType::kI32};
+    return ElementOffsets{Dims(picks.begin(), picks.end() - 1),
+                          std::move(strides),
+                          picks.back(),
+                          axisStride,
+                          columnStride,
+                          data[at],
+                          indices,
+                          instruction.inputs[1].desc.type == ElementType::kI32};
   }
 
   int64_t rowCount() const { return countOf(rows); }
@@ -88,28 +88,28 @@ struct ElementPlaces {
     }
     return at;
   }
-  /// Place in the data of index `column` of a row that starts at `base`; -1 when out of range.
-  int64_t place(void* const* buffers, int64_t row, int64_t base, int64_t column) const {
+  /// Offset in the data of index `column` of a row that starts at `base`; -1 when out of range.
+  int64_t offset(void* const* buffers, int64_t row, int64_t base, int64_t column) const {
     int64_t index = wrapped(indices.at(buffers, row * columns + column), dim);
     return index < 0 ? -1 : base + index * axisStride + column * columnStride;
   }
   bool inRange(void* const* buffers) const {
-    Indices places;
+    Indices wrapped;
     bool good = true;
     for (int64_t i = 0; i < indices.count && good; i += kIndices) {
-      good = wrap(buffers, i, std::min(kIndices, indices.count - i), places);
+      good = wrap(buffers, i, std::min(kIndices, indices.count - i), wrapped);
     }
     return good;
   }
 
-  /// Calls `body(i, place)` for the indices i of rows [begin, end); false when one is out of range,
-  /// before it comes to that.
+  /// Calls `body(i, offset)` for the indices i of rows [begin, end); false when one is out of
+  /// range, before it comes to that.
   template <typename Body>
   bool forEach(void* const* buffers, int64_t begin, int64_t end, const Body& body) const {
     if (columns == 0) {
       return true;
     }
-    Indices places;
+    Indices wrapped;
     int64_t row = begin;
     int64_t column = 0;
     int64_t start = base(row);
@@ -118,13 +118,13 @@ struct ElementPlaces {
     for (int64_t i = begin * columns; i < end * columns;) {
       int64_t left = columns < kIndices ? end * columns - i : columns - column;
       int64_t count = std::min(most, left);
-      if (!wrap(buffers, i, count, places)) {
+      if (!wrap(buffers, i, count, wrapped)) {
         return false;
       }
       for (int64_t done = 0; done < count;) {
         int64_t length = std::min(count - done, columns - column);
-        alongRow(places.data() + done, length, start + column * columnStride,
-                 [&](int64_t j, int64_t place) { body(i + done + j, place); });
+        alongRow(wrapped.data() + done, length, start + column * columnStride,
+                 [&](int64_t j, int64_t offset) { body(i + done + j, offset); });
         done += length;
         column += length;
         if (column == columns) {
@@ -139,16 +139,16 @@ struct ElementPlaces {
 
  private:
   template <typename Body>
-  void alongRow(const int64_t* places, int64_t count, int64_t start, const Body& body) const {
+  void alongRow(const int64_t* indices, int64_t count, int64_t start, const Body& body) const {
     if (axisStride == 1 && columnStride == 0) {
       // Along the last axis, as mostly.
       for (int64_t j = 0; j < count; ++j) {
-        body(j, start + places[j]);
+        body(j, start + indices[j]);
       }
       return;
     }
     for (int64_t j = 0; j < count; ++j) {
-      body(j, start + places[j] * axisStride + j * columnStride);
+      body(j, start + indices[j] * axisStride + j * columnStride);
     }
   }
 
@@ -157,13 +157,14 @@ struct ElementPlaces {
     return rows.empty() || row % rows.back() == 0 ? base(row) : before + strides.back();
   }
 
-  /// The places of indices [first, first + count), at most kIndices; false when one is out of
+  /// Wraps the indices [first, first + count), at most kIndices; false when one is out of
   /// range.
-  bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& places) const {
+  bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& wrapped) const {
     const void* all = buffers[indices.buffer];
     uint64_t signs = 0;
     auto make = [&](const auto* from) {
-      runWide([&] { signs = placesOf(from, count, static_cast<uint64_t>(dim), places.data()); });
+      runWide(
+          [&] { signs = wrapIndices(from, count, static_cast<uint64_t>(dim), wrapped.data()); });
     };
     if (indices.wide) {
       make(static_cast<const int64_t*>(all) + first);
@@ -171,37 +172,37 @@ struct ElementPlaces {
       make(static_cast<const int32_t*>(all) + first);
     } else {
       for (int64_t i = 0; i < count; ++i) {
-        places[static_cast<size_t>(i)] = indices.at(buffers, first + i);
+        wrapped[static_cast<size_t>(i)] = indices.at(buffers, first + i);
       }
-      make(places.data());
+      make(wrapped.data());
     }
     return signs >> 63 == 0;
   }
 };
 
 KernelOr createGatherElements(const Instruction& instruction) {
-  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(instruction));
+  GR_ASSIGN_OR_RETURN(ElementOffsets offsets, ElementOffsets::make(instruction));
   if (instruction.outputs[0].desc.dims != instruction.inputs[1].desc.dims) {
     return invalidInstruction(instruction, "the result does not have the shape of indices");
   }
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t out = instruction.outputs[0].buffer;
   return dispatchSize(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    const IntOperand indices = places.indices;
-    Dims bounds = {places.dim};
+    const IntOperand indices = offsets.indices;
+    Dims bounds = {offsets.dim};
     return makeIndexKernel(
         instruction, indices, std::move(bounds),
-        [=, places = std::move(places)](void* const* buffers) {
+        [=, offsets = std::move(offsets)](void* const* buffers) {
           constexpr int64_t kSome = 4096;  // indices that are worth a thread's turn
           std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
           T* y = static_cast<T*>(buffers[out]);
-          int64_t count = places.rowCount();
-          int64_t some = kSome / std::max<int64_t>(1, places.columns) + 1;
-          parallelFor((count + some - 1) / some, some * places.columns, [&](int64_t part) {
+          int64_t count = offsets.rowCount();
+          int64_t some = kSome / std::max<int64_t>(1, offsets.columns) + 1;
+          parallelFor((count + some - 1) / some, some * offsets.columns, [&](int64_t part) {
             int64_t end = std::min(count, (part + 1) * some);
-            if (!places.forEach(buffers, part * some, end,
-                                [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
+            if (!offsets.forEach(buffers, part * some, end,
+                                 [&](int64_t i, int64_t offset) { y[i] = x[offset]; })) {
               code.store(kWrongIndex, std::memory_order_relaxed);
             }
           });
@@ -211,14 +212,14 @@ KernelOr createGatherElements(const Instruction& instruction) {
 }
 
 /// Slices of the data that the index vectors in the second operand name.
-struct SlicePlaces {
+struct SliceOffsets {
   Dims dims, strides;  ///< of the data over the positions of a vector, strides in slices
   int64_t batches, batchStride;
   int64_t perBatch;  ///< vectors
   int64_t slice;     ///< elements
   IntOperand indices;
 
-  static absl::StatusOr<SlicePlaces> make(const Instruction& instruction, int64_t batchDims) {
+  static absl::StatusOr<SliceOffsets> make(const Instruction& instruction, int64_t batchDims) {
     const Dims& data = instruction.inputs[0].desc.dims;
     const Dims& vectors = instruction.inputs[1].desc.dims;
     GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(instruction, 1));
@@ -231,19 +232,19 @@ struct SlicePlaces {
       return invalidInstruction(instruction, "the shapes of input and indices do not fit");
     }
     auto first = data.begin() + batchDims;
-    SlicePlaces places{Dims(first, first + vectors.back()), {}, 1, 1, 1, 1, indices};
-    places.strides = denseStrides(places.dims);
-    places.batches = countOf(Dims(data.begin(), first));
-    places.batchStride = countOf(places.dims);
-    places.perBatch = countOf(Dims(vectors.begin() + batchDims, vectors.end() - 1));
-    places.slice = countOf(Dims(first + vectors.back(), data.end()));
-    return places;
+    SliceOffsets offsets{Dims(first, first + vectors.back()), {}, 1, 1, 1, 1, indices};
+    offsets.strides = denseStrides(offsets.dims);
+    offsets.batches = countOf(Dims(data.begin(), first));
+    offsets.batchStride = countOf(offsets.dims);
+    offsets.perBatch = countOf(Dims(vectors.begin() + batchDims, vectors.end() - 1));
+    offsets.slice = countOf(Dims(first + vectors.back(), data.end()));
+    return offsets;
   }
 
   int64_t count() const { return batches * perBatch; }
   /// The number of the slice that vector `i` names; -1 when out of range.
   int64_t at(void* const* buffers, int64_t i) const {
-    int64_t place = batches == 1 ? 0 : i / perBatch * batchStride;
+    int64_t offset = batches == 1 ? 0 : i / perBatch * batchStride;
     auto depth = static_cast<int64_t>(dims.size());
     for (int64_t d = 0; d < depth; ++d) {
       auto dim = static_cast<size_t>(d);
@@ -251,9 +252,9 @@ struct SlicePlaces {
       if (index < 0) {
         return -1;
       }
-      place += index * strides[dim];
+      offset += index * strides[dim];
     }
-    return place;
+    return offset;
   }
   bool inRange(void* const* buffers) const {
     for (int64_t i = 0; i < count(); ++i) {
@@ -267,30 +268,30 @@ struct SlicePlaces {
 
 KernelOr createGatherNd(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(int64_t batchDims, attributeOr<int64_t>(instruction, "batch_dims", 0));
-  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(instruction, batchDims));
-  if (places.count() * places.slice != countOf(instruction.outputs[0].desc.dims)) {
+  GR_ASSIGN_OR_RETURN(SliceOffsets offsets, SliceOffsets::make(instruction, batchDims));
+  if (offsets.count() * offsets.slice != countOf(instruction.outputs[0].desc.dims)) {
     return invalidInstruction(instruction, "the shapes of input, indices and result do not fit");
   }
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t out = instruction.outputs[0].buffer;
   size_t bytes =
-      static_cast<size_t>(places.slice) * runtime::elementSize(instruction.inputs[0].desc.type);
-  const IntOperand indices = places.indices;
-  Dims bounds = places.dims;
-  return makeIndexKernel(instruction, indices, std::move(bounds),
-                         [=, places = std::move(places)](void* const* buffers) {
-                           if (!places.inRange(buffers)) {
-                             return kWrongIndex;
-                           }
-                           const char* x = static_cast<const char*>(buffers[in]);
-                           char* y = static_cast<char*>(buffers[out]);
-                           parallelFor(places.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
-                             std::memcpy(y + static_cast<size_t>(i) * bytes,
-                                         x + static_cast<size_t>(places.at(buffers, i)) * bytes,
-                                         bytes);
-                           });
-                           return 0;
-                         });
+      static_cast<size_t>(offsets.slice) * runtime::elementSize(instruction.inputs[0].desc.type);
+  const IntOperand indices = offsets.indices;
+  Dims bounds = offsets.dims;
+  return makeIndexKernel(
+      instruction, indices, std::move(bounds),
+      [=, offsets = std::move(offsets)](void* const* buffers) {
+        if (!offsets.inRange(buffers)) {
+          return kWrongIndex;
+        }
+        const char* x = static_cast<const char*>(buffers[in]);
+        char* y = static_cast<char*>(buffers[out]);
+        parallelFor(offsets.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
+          std::memcpy(y + static_cast<size_t>(i) * bytes,
+                      x + static_cast<size_t>(offsets.at(buffers, i)) * bytes, bytes);
+        });
+        return 0;
+      });
 }
 
 // How an update joins what is there.
@@ -384,27 +385,27 @@ absl::Status checkScatter(const Instruction& instruction, int64_t updates) {
 }
 
 template <typename Join, typename T>
-KernelOr makeScatterElements(const Instruction& instruction, ElementPlaces places) {
+KernelOr makeScatterElements(const Instruction& instruction, ElementOffsets offsets) {
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t from = instruction.inputs[2].buffer;
   uint32_t out = instruction.outputs[0].buffer;
   auto bytes = static_cast<int64_t>(instruction.outputs[0].desc.spec().byteSize());
-  const IntOperand indices = places.indices;
-  Dims bounds = {places.dim};
+  const IntOperand indices = offsets.indices;
+  Dims bounds = {offsets.dim};
   return makeIndexKernel(instruction, indices, std::move(bounds),
-                         [=, places = std::move(places)](void* const* buffers) {
-                           if (!places.inRange(buffers)) {
+                         [=, offsets = std::move(offsets)](void* const* buffers) {
+                           if (!offsets.inRange(buffers)) {
                              return kWrongIndex;
                            }
                            copyBytes(buffers[in], buffers[out], bytes);
                            const T* updates = static_cast<const T*>(buffers[from]);
                            T* y = static_cast<T*>(buffers[out]);
-                           int64_t rows = places.columns == 0 ? 0 : places.rowCount();
+                           int64_t rows = offsets.columns == 0 ? 0 : offsets.rowCount();
                            for (int64_t row = 0; row < rows; ++row) {
-                             int64_t base = places.base(row);
-                             for (int64_t i = 0; i < places.columns; ++i) {
-                               join<Join>(y[places.place(buffers, row, base, i)],
-                                          updates[row * places.columns + i]);
+                             int64_t base = offsets.base(row);
+                             for (int64_t i = 0; i < offsets.columns; ++i) {
+                               join<Join>(y[offsets.offset(buffers, row, base, i)],
+                                          updates[row * offsets.columns + i]);
                              }
                            }
                            return 0;
@@ -412,39 +413,39 @@ KernelOr makeScatterElements(const Instruction& instruction, ElementPlaces place
 }
 
 KernelOr createScatterElements(const Instruction& instruction) {
-  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(instruction));
-  GR_RETURN_IF_ERROR(checkScatter(instruction, places.indices.count));
+  GR_ASSIGN_OR_RETURN(ElementOffsets offsets, ElementOffsets::make(instruction));
+  GR_RETURN_IF_ERROR(checkScatter(instruction, offsets.indices.count));
   return dispatchReduction(instruction, [&]<typename Join>() -> KernelOr {
     return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-      return makeScatterElements<Join, T>(instruction, places);
+      return makeScatterElements<Join, T>(instruction, offsets);
     });
   });
 }
 
 template <typename Join, typename T>
-KernelOr makeScatterNd(const Instruction& instruction, SlicePlaces places) {
+KernelOr makeScatterNd(const Instruction& instruction, SliceOffsets offsets) {
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t from = instruction.inputs[2].buffer;
   uint32_t out = instruction.outputs[0].buffer;
   auto bytes = static_cast<int64_t>(instruction.outputs[0].desc.spec().byteSize());
-  const IntOperand indices = places.indices;
-  Dims bounds = places.dims;
+  const IntOperand indices = offsets.indices;
+  Dims bounds = offsets.dims;
   return makeIndexKernel(instruction, indices, std::move(bounds),
-                         [=, places = std::move(places)](void* const* buffers) {
-                           if (!places.inRange(buffers)) {
+                         [=, offsets = std::move(offsets)](void* const* buffers) {
+                           if (!offsets.inRange(buffers)) {
                              return kWrongIndex;
                            }
                            copyBytes(buffers[in], buffers[out], bytes);
                            const T* updates = static_cast<const T*>(buffers[from]);
-                           for (int64_t i = 0; i < places.count(); ++i) {
+                           for (int64_t i = 0; i < offsets.count(); ++i) {
                              T* y = static_cast<T*>(buffers[out]) +
-                                    places.at(buffers, i) * places.slice;
+                                    offsets.at(buffers, i) * offsets.slice;
                              if constexpr (std::is_same_v<Join, Replace>) {
-                               std::copy_n(updates + i * places.slice, places.slice, y);
+                               std::copy_n(updates + i * offsets.slice, offsets.slice, y);
                                continue;
                              }
-                             for (int64_t j = 0; j < places.slice; ++j) {
-                               join<Join>(y[j], updates[i * places.slice + j]);
+                             for (int64_t j = 0; j < offsets.slice; ++j) {
+                               join<Join>(y[j], updates[i * offsets.slice + j]);
                              }
                            }
                            return 0;
@@ -452,11 +453,11 @@ KernelOr makeScatterNd(const Instruction& instruction, SlicePlaces places) {
 }
 
 KernelOr createScatterNd(const Instruction& instruction) {
-  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(instruction, 0));
-  GR_RETURN_IF_ERROR(checkScatter(instruction, places.count() * places.slice));
+  GR_ASSIGN_OR_RETURN(SliceOffsets offsets, SliceOffsets::make(instruction, 0));
+  GR_RETURN_IF_ERROR(checkScatter(instruction, offsets.count() * offsets.slice));
   return dispatchReduction(instruction, [&]<typename Join>() -> KernelOr {
     return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-      return makeScatterNd<Join, T>(instruction, places);
+      return makeScatterNd<Join, T>(instruction, offsets);
     });
   });
 }

@@ -1,4 +1,4 @@
-// Places of categories in lists of keys, and n-grams in pools: hash tables over constants.
+// Indices of categories in lists of keys, and n-grams in pools: hash tables over constants.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -105,11 +105,11 @@ KernelOr makeLookup(const Instruction& instruction, bool required) {
         }
         const T* x = static_cast<const T*>(buffers[in]);
         auto* y = static_cast<int64_t*>(buffers[out]);
-        const FixedTable& places = table;
+        const FixedTable& indices = table;
         parallelRanges(count, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            int64_t place = places.get(0, identityOf(x[i]));
-            y[i] = place < 0 ? keyCount : place;
+            int64_t index = indices.get(0, identityOf(x[i]));
+            y[i] = index < 0 ? keyCount : index;
           }
         });
         return required && std::find(y, y + count, keyCount) != y + count ? 1 : 0;
@@ -123,7 +123,7 @@ KernelOr createLookup(const Instruction& instruction) {
       instruction.inputs[1].desc.dims.size() != 1 ||
       instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims) {
     return invalidInstruction(instruction,
-                              "keys are no vector of the input's type, or the result is no place "
+                              "keys are no vector of the input's type, or the result is no index "
                               "for each element");
   }
   return dispatchElement(instruction.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
@@ -134,29 +134,29 @@ KernelOr createLookup(const Instruction& instruction) {
 /// The n-grams of a pool as a tree: an n-gram is a path from the root.
 class NgramTree {
  public:
-  NgramTree(int64_t poolSize, std::vector<int64_t> starts, std::vector<int64_t> places,
+  NgramTree(int64_t poolSize, std::vector<int64_t> starts, std::vector<int64_t> indices,
             int64_t shortest, int64_t longest)
       : edges_(poolSize),
-        placeOf_(static_cast<size_t>(poolSize) + 1, -1),
+        indexOf_(static_cast<size_t>(poolSize) + 1, -1),
         poolSize_(poolSize),
         starts_(std::move(starts)),
-        places_(std::move(places)),
+        indices_(std::move(indices)),
         shortest_(shortest),
         longest_(longest) {}
 
   void build(const int64_t* pool) {
     edges_.clear();
-    std::fill(placeOf_.begin(), placeOf_.end(), -1);
+    std::fill(indexOf_.begin(), indexOf_.end(), -1);
     nodes_ = 1;
     size_t ngram = 0;
     for (size_t s = 0; s < starts_.size(); ++s) {
       auto length = static_cast<int64_t>(s + 1);
       int64_t end = s + 1 < starts_.size() ? starts_[s + 1] : poolSize_;
       bool wanted = length >= shortest_ && length <= longest_;
-      for (int64_t at = starts_[s]; at + length <= end && ngram < places_.size();
+      for (int64_t at = starts_[s]; at + length <= end && ngram < indices_.size();
            at += length, ++ngram) {
         if (wanted) {
-          add(pool + at, length, places_[ngram]);
+          add(pool + at, length, indices_[ngram]);
         }
       }
     }
@@ -167,10 +167,10 @@ class NgramTree {
     return edges_.get(node, static_cast<uint64_t>(element));
   }
   /// Returns where the n-gram that ends at `node` is counted; -1 when none does.
-  int64_t place(int64_t node) const { return placeOf_[static_cast<size_t>(node)]; }
+  int64_t index(int64_t node) const { return indexOf_[static_cast<size_t>(node)]; }
 
  private:
-  void add(const int64_t* elements, int64_t length, int64_t place) {
+  void add(const int64_t* elements, int64_t length, int64_t index) {
     int64_t node = 0;
     for (int64_t i = 0; i < length; ++i) {
       int64_t child = next(node, elements[i]);
@@ -180,15 +180,15 @@ class NgramTree {
       }
       node = child;
     }
-    placeOf_[static_cast<size_t>(node)] = place;
+    indexOf_[static_cast<size_t>(node)] = index;
   }
 
   FixedTable edges_;
-  std::vector<int64_t> placeOf_;
+  std::vector<int64_t> indexOf_;
   int64_t nodes_ = 1;
   int64_t poolSize_;
   std::vector<int64_t> starts_;
-  std::vector<int64_t> places_;
+  std::vector<int64_t> indices_;
   int64_t shortest_, longest_;
 };
 
@@ -204,15 +204,15 @@ void countRow(const NgramTree& tree, const int64_t* row, int64_t columns, int64_
       if (node < 0) {
         break;
       }
-      if (length >= shortest && tree.place(node) >= 0) {
-        counts[tree.place(node)] += 1;
+      if (length >= shortest && tree.index(node) >= 0) {
+        counts[tree.index(node)] += 1;
       }
     }
   }
 }
 
 absl::Status checkPool(const Instruction& instruction, const std::vector<int64_t>& starts,
-                       const std::vector<int64_t>& places, int64_t poolSize, int64_t size) {
+                       const std::vector<int64_t>& indices, int64_t poolSize, int64_t size) {
   int64_t before = 0;
   for (int64_t start : starts) {
     if (start < before || start > poolSize) {
@@ -221,15 +221,15 @@ absl::Status checkPool(const Instruction& instruction, const std::vector<int64_t
     }
     before = start;
   }
-  bool inside = std::all_of(places.begin(), places.end(),
-                            [&](int64_t place) { return place >= 0 && place < size; });
+  bool inside = std::all_of(indices.begin(), indices.end(),
+                            [&](int64_t index) { return index >= 0 && index < size; });
   return inside ? absl::OkStatus()
                 : invalidInstruction(instruction, "an n-gram is counted outside of the result");
 }
 
 KernelOr createNgramCount(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(auto starts, attribute<std::vector<int64_t>>(instruction, "starts"));
-  GR_ASSIGN_OR_RETURN(auto places, attribute<std::vector<int64_t>>(instruction, "places"));
+  GR_ASSIGN_OR_RETURN(auto indices, attribute<std::vector<int64_t>>(instruction, "places"));
   GR_ASSIGN_OR_RETURN(int64_t shortest, attribute<int64_t>(instruction, "shortest"));
   GR_ASSIGN_OR_RETURN(int64_t longest, attribute<int64_t>(instruction, "longest"));
   GR_ASSIGN_OR_RETURN(int64_t skips, attribute<int64_t>(instruction, "skips"));
@@ -246,14 +246,14 @@ KernelOr createNgramCount(const Instruction& instruction) {
   }
   int64_t poolSize = instruction.inputs[1].desc.dims[0];
   int64_t size = result.back();
-  GR_RETURN_IF_ERROR(checkPool(instruction, starts, places, poolSize, size));
+  GR_RETURN_IF_ERROR(checkPool(instruction, starts, indices, poolSize, size));
   int64_t columns = dims.back();
   int64_t rows = dims.size() == 2 ? dims[0] : 1;
   skips = std::min(skips, std::max<int64_t>(columns, 1));
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t pool = instruction.inputs[1].buffer;
   uint32_t out = instruction.outputs[0].buffer;
-  return makeKernel([=, tree = NgramTree(poolSize, starts, places, shortest, longest),
+  return makeKernel([=, tree = NgramTree(poolSize, starts, indices, shortest, longest),
                      built = BuiltFrom<int64_t>(poolSize)](void* const* buffers) mutable {
     const auto* elements = static_cast<const int64_t*>(buffers[pool]);
     if (built.changes(elements)) {

@@ -57,7 +57,7 @@ Position unflatten(int64_t flat, const List& dims, size_t rank) {
   return at;
 }
 
-/// Place in the input that element `k` of the window at result position `o` covers, or -1 in the
+/// Offset in the input that element `k` of the window at result position `o` covers, or -1 in the
 /// padding.
 int64_t covered(const Spatial& s, const Position& o, const Position& k) {
   int64_t flat = 0;
@@ -126,14 +126,14 @@ ConvBuffers convBuffers(const Instruction& instruction) {
           hasBias ? instruction.inputs[2].buffer : 0, instruction.outputs[0].buffer, hasBias};
 }
 
-/// One element of a convolution's result: output channel `o`, position `at`. `place` is covered or
-/// coveredTransposed; filter element (o, i, k) lies at filterBase + i * filterStride + k.
-template <typename T, typename In, typename Filter, typename Place>
+/// One element of a convolution's result: output channel `o`, position `at`. `offsetOf` is covered
+/// or coveredTransposed; filter element (o, i, k) lies at filterBase + i * filterStride + k.
+template <typename T, typename In, typename Filter, typename OffsetOf>
 Sum<T> convolveAt(const Spatial& s, const In* in, int64_t channels, const Filter* filter,
-                  int64_t filterStride, const Position& at, Place place) {
+                  int64_t filterStride, const Position& at, OffsetOf offsetOf) {
   Sum<T> sum = 0;
   for (int64_t k = 0; k < s.kernelCount; ++k) {
-    int64_t from = place(s, at, unflatten(k, s.window.kernel, s.rank));
+    int64_t from = offsetOf(s, at, unflatten(k, s.window.kernel, s.rank));
     for (int64_t i = 0; from >= 0 && i < channels; ++i) {
       sum += static_cast<Sum<T>>(load(in[i * s.inCount + from])) *
              static_cast<Sum<T>>(load(filter[i * filterStride + k]));
@@ -212,7 +212,7 @@ int64_t countPadded(const Spatial& s, const Position& o) {
 /// Returns where the largest element of the window at result position `o` is in the plane, the
 /// first of equal ones and NaN before all; -1 when all of it is padding.
 template <typename T>
-int64_t placeOfMax(const Spatial& s, const T* in, const Position& o) {
+int64_t offsetOfMax(const Spatial& s, const T* in, const Position& o) {
   int64_t best = -1;
   for (int64_t k = 0; k < s.kernelCount; ++k) {
     int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
@@ -231,7 +231,7 @@ int64_t placeOfMax(const Spatial& s, const T* in, const Position& o) {
 template <typename T>
 Compute<T> poolMax(const Spatial& s, const T* in, const Position& o, double) {
   using Limits = std::numeric_limits<Compute<T>>;
-  int64_t best = placeOfMax(s, in, o);
+  int64_t best = offsetOfMax(s, in, o);
   return best >= 0 ? load(in[best]) : Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
 }
 
@@ -319,7 +319,7 @@ KernelOr createLpPool(const Instruction& instruction) {
   });
 }
 
-/// Index of place `flat` in a plane when the spatial dims are counted in reverse order.
+/// Index of offset `flat` in a plane when the spatial dims are counted in reverse order.
 int64_t columnMajor(const Spatial& s, int64_t flat) {
   Position at = unflatten(flat, s.in, s.rank);
   int64_t index = 0;
@@ -337,17 +337,17 @@ KernelOr createMaxPoolWithIndices(const Instruction& instruction) {
   }
   uint32_t in = instruction.inputs[0].buffer;
   uint32_t out = instruction.outputs[0].buffer;
-  uint32_t places = instruction.outputs[1].buffer;
+  uint32_t indices = instruction.outputs[1].buffer;
   int64_t planes = instruction.inputs[0].desc.dims[0] * instruction.inputs[0].desc.dims[1];
   return dispatchElement(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
         const T* x = static_cast<const T*>(buffers[in]) + plane * s.inCount;
         T* y = static_cast<T*>(buffers[out]) + plane * s.outCount;
-        int64_t* index = static_cast<int64_t*>(buffers[places]) + plane * s.outCount;
+        int64_t* index = static_cast<int64_t*>(buffers[indices]) + plane * s.outCount;
         for (int64_t i = 0; i < s.outCount; ++i) {
           Position o = unflatten(i, s.out, s.rank);
-          int64_t at = placeOfMax(s, x, o);
+          int64_t at = offsetOfMax(s, x, o);
           y[i] = store<T>(poolMax(s, x, o, 0));
           index[i] = plane * s.inCount + (reversed && at >= 0 ? columnMajor(s, at) : at);
         }

@@ -301,9 +301,9 @@ struct SliceOrder {
 };
 
 /// Scratch of gr.unique: slices in order, and for each group of equal ones its first slice and its
-/// place in the result.
+/// position in the result.
 struct UniqueScratch {
-  Dims order, firsts, groups, places;
+  Dims order, firsts, groups, positions;
 };
 
 /// Fills `scratch` and, for each slice, the number of its group; gives the number of groups.
@@ -332,7 +332,7 @@ int64_t findGroups(const SliceOrder<T>& slices, bool sorted, UniqueScratch& scra
     });
   }
   for (int64_t i = 0; i < count; ++i) {
-    scratch.places[static_cast<size_t>(scratch.groups[static_cast<size_t>(i)])] = i;
+    scratch.positions[static_cast<size_t>(scratch.groups[static_cast<size_t>(i)])] = i;
   }
   return count;
 }
@@ -357,7 +357,7 @@ KernelOr makeUnique(const Instruction& instruction, Lines lines, bool sorted) {
     std::fill(occurrences, occurrences + lines.dim, 0);
     int64_t count = findGroups(SliceOrder<T>{x, lines}, sorted, scratch, inverse);
     for (int64_t i = 0; i < lines.dim; ++i) {
-      inverse[i] = scratch.places[static_cast<size_t>(inverse[i])];
+      inverse[i] = scratch.positions[static_cast<size_t>(inverse[i])];
       ++occurrences[inverse[i]];
     }
     for (int64_t i = 0; i < count; ++i) {

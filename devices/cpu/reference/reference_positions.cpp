@@ -1,4 +1,4 @@
-// Positions: ranges, places of what is not zero.
+// Positions: ranges, indices of what is not zero.
 #include <algorithm>
 
 #include "devices/cpu/reference/index_kernel.h"
@@ -88,7 +88,7 @@ int64_t listColumns(const T* x, int64_t columns, int64_t* list) {
   return found;
 }
 
-/// Writes the places of what is not zero; `at` is scratch for one place. Gives their number.
+/// Writes the indices of what is not zero; `at` is scratch for one index. Gives their number.
 template <typename T>
 int64_t writePositions(const T* x, const Dims& dims, int64_t count, Dims& at, int64_t* positions) {
   if (dims.empty()) {

@@ -106,11 +106,11 @@ absl::Status readOptional(const Instruction& instruction, Layer& layer) {
     const Argument& operand = instruction.inputs[next];
     bool isLengths = !runtime::isFloat(operand.desc.type);
     Dims wanted = {isLengths ? layer.batch : 3 * layer.hidden};
-    std::optional<uint32_t>& place = isLengths ? layer.lengths : layer.peepholes;
-    if (place || operand.desc.dims != wanted || (!isLengths && layer.cell != Cell::kLstm)) {
+    std::optional<uint32_t>& known = isLengths ? layer.lengths : layer.peepholes;
+    if (known || operand.desc.dims != wanted || (!isLengths && layer.cell != Cell::kLstm)) {
       return invalidInstruction(instruction, "the shapes of lengths or peepholes do not fit");
     }
-    place = operand.buffer;
+    known = operand.buffer;
     if (isLengths) {
       GR_ASSIGN_OR_RETURN(layer.readLength, intReader(instruction, operand.desc));
     }

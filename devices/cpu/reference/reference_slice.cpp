@@ -1,4 +1,4 @@
-// Slices and pads, whose places are known at run time. Elements are moved by size.
+// Slices and pads, whose positions are known at run time. Elements are moved by size.
 #include <algorithm>
 #include <cstring>
 
@@ -17,16 +17,16 @@ Range rangeOf(int64_t dim, int64_t start, int64_t end, int64_t step) {
   if (dim == 0) {
     return {0, 0};
   }
-  auto place = [&](int64_t p, int64_t low, int64_t high) {
+  auto clamped = [&](int64_t p, int64_t low, int64_t high) {
     return std::clamp<int64_t>(p < 0 ? p + dim : p, low, high);
   };
   if (step > 0) {
-    int64_t first = place(start, 0, dim);
-    int64_t last = place(end, 0, dim);
+    int64_t first = clamped(start, 0, dim);
+    int64_t last = clamped(end, 0, dim);
     return {first, last <= first ? 0 : (last - first - 1) / step + 1};
   }
-  int64_t first = place(start, 0, dim - 1);
-  int64_t last = end < -dim ? -1 : place(end, -1, dim - 1);
+  int64_t first = clamped(start, 0, dim - 1);
+  int64_t last = end < -dim ? -1 : clamped(end, -1, dim - 1);
   // The distance to go in units of the step; the smallest step has no opposite.
   int64_t stride =
       step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -step;

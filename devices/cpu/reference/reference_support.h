@@ -135,7 +135,7 @@ struct Lines {
         inner(countOf(dims.subspan(static_cast<size_t>(axis) + 1))) {}
 
   int64_t count() const { return outer * inner; }
-  /// Place of element 0 of a line; element i is `i * inner` behind it.
+  /// Offset of element 0 of a line; element i is `i * inner` behind it.
   int64_t start(int64_t line) const { return line / inner * dim * inner + line % inner; }
 };
 

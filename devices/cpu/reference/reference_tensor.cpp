@@ -8,7 +8,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// A dense result read from strided places: nested loops, merged where they run on.
+/// A dense result read from strided offsets: nested loops, merged where they run on.
 struct StridedRead {
   Dims dims, strides;
   int64_t rows = 1, inner = 1, innerStride = 0;
@@ -91,9 +91,9 @@ KernelOr createShape(const Instruction& instruction) {
   auto rank = static_cast<int64_t>(in.size());
   GR_ASSIGN_OR_RETURN(int64_t start, attributeOr<int64_t>(instruction, "start", 0));
   GR_ASSIGN_OR_RETURN(int64_t end, attributeOr<int64_t>(instruction, "end", rank));
-  auto place = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + rank : p, 0, rank); };
-  int64_t first = place(start);
-  int64_t last = std::max(first, place(end));
+  auto clamped = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + rank : p, 0, rank); };
+  int64_t first = clamped(start);
+  int64_t last = std::max(first, clamped(end));
   Dims dims(in.begin() + first, in.begin() + last);
   if (instruction.outputs[0].desc.dims != Dims{last - first}) {
     return invalidInstruction(instruction, "the result does not have one element a dim");

@@ -1,4 +1,4 @@
-// Sampling of images at the places of a grid.
+// Sampling of images at the points of a grid.
 #include <algorithm>
 #include <array>
 
@@ -45,7 +45,7 @@ struct GridAxis {
 
   /// From [-1, 1] to elements, in the grid's own precision: ties depend on it.
   template <typename C>
-  C place(C x) const {
+  C point(C x) const {
     auto length = static_cast<C>(size);
     return corners ? (x + 1) / 2 * (length - 1) : ((x + 1) * length - 1) / 2;
   }
@@ -78,12 +78,12 @@ struct GridAxis {
     return std::clamp<int64_t>(i, 0, size - 1);
   }
 
-  /// Makes `taps` those of a place; not as a result, which would be copied in one vector right
+  /// Makes `taps` those of a point; not as a result, which would be copied in one vector right
   /// after it was written in parts.
   template <typename C>
   void tapsAt(C coordinate, Taps& taps) const {
     constexpr double kFar = 0x1p40;
-    C exact = place(coordinate);
+    C exact = point(coordinate);
     double x = std::isnan(exact) ? -kFar : std::clamp(static_cast<double>(exact), -kFar, kFar);
     x = mode == Mode::kNearest ? std::nearbyint(x) : x;
     x = padding == Padding::kReflection ? reflect(x) : x;
@@ -115,16 +115,16 @@ struct GridAxis {
   }
 };
 
-/// Places of a grid that are worked out together, and then used for all channels.
+/// Points of a grid that are worked out together, and then used for all channels.
 constexpr int64_t kBlock = 32;
 
 /// The elements of one sample, the same in each channel.
 class Sample {
  public:
   template <typename G>
-  void fill(const std::vector<GridAxis>& axes, const G* place) {
+  void fill(const std::vector<GridAxis>& axes, const G* point) {
     for (size_t d = 0; d < axes.size(); ++d) {
-      axes[d].tapsAt(load(place[axes.size() - 1 - d]), taps_[d]);
+      axes[d].tapsAt(load(point[axes.size() - 1 - d]), taps_[d]);
     }
     count_ = 0;
     axes.size() == 2 ? listPixels(axes) : list(axes, 0, 0, 1);
@@ -247,7 +247,7 @@ absl::StatusOr<std::vector<GridAxis>> gridAxes(const Instruction& instruction) {
   return axes;
 }
 
-/// The samples of a block of places, those apart that are sums of four floats.
+/// The samples of a block of points, those apart that are sums of four floats.
 class SampleBlock {
  public:
   /// `floats`: whether elements are f32.
@@ -266,23 +266,23 @@ class SampleBlock {
     }
   }
 
-  /// The samples of each of `channels` planes of `plane` elements, the results `places` apart.
+  /// The samples of each of `channels` planes of `plane` elements, the results `points` apart.
   template <typename T>
   void write(const std::vector<GridAxis>& axes, const T* x, int64_t plane, int64_t channels, T* y,
-             int64_t places) const {
+             int64_t points) const {
     int64_t c = 0;
     for (; c + 4 <= channels; c += 4) {
-      writePlanes<4>(axes, x + c * plane, plane, y + c * places, places);
+      writePlanes<4>(axes, x + c * plane, plane, y + c * points, points);
     }
     for (; c < channels; ++c) {
-      writePlanes<1>(axes, x + c * plane, plane, y + c * places, places);
+      writePlanes<1>(axes, x + c * plane, plane, y + c * points, points);
     }
   }
 
  private:
   template <int64_t planes, typename T>
   void writePlanes(const std::vector<GridAxis>& axes, const T* x, int64_t plane, T* y,
-                   int64_t places) const {
+                   int64_t points) const {
     if constexpr (std::is_same_v<T, float>) {
       for (size_t i = 0; i < fourCount_; ++i) {
         const Sample::Four& four = fours_[i];
@@ -292,13 +292,13 @@ class SampleBlock {
         float* to = y + four.sample;
         for (int64_t p = 0; p < planes; ++p) {
           const float* in = x + p * plane;
-          to[p * places] = (in[a] * wa + in[b] * wb) + (in[c] * wc + in[d] * wd);
+          to[p * points] = (in[a] * wa + in[b] * wb) + (in[c] * wc + in[d] * wd);
         }
       }
     }
     for (size_t i = 0; i < otherCount_; ++i) {
       for (int64_t p = 0; p < planes; ++p) {
-        y[p * places + static_cast<int64_t>(others_[i])] =
+        y[p * points + static_cast<int64_t>(others_[i])] =
             samples_[others_[i]].value(axes, x + p * plane);
       }
     }
@@ -311,22 +311,22 @@ class SampleBlock {
   size_t otherCount_ = 0;
 };
 
-/// Works out the samples of `count` places, the first of which is `first` in the grid.
+/// Works out the samples of `count` points, the first of which is `first` in the grid.
 using FillBlock = void (*)(SampleBlock& samples, const std::vector<GridAxis>& axes,
                            const void* grid, int64_t first, size_t count, bool floats);
 template <typename G>
 void fillBlock(SampleBlock& samples, const std::vector<GridAxis>& axes, const void* grid,
                int64_t first, size_t count, bool floats) {
-  const G* places = static_cast<const G*>(grid) + first * static_cast<int64_t>(axes.size());
-  runWide([&] { samples.fill(axes, places, count, floats); });
+  const G* points = static_cast<const G*>(grid) + first * static_cast<int64_t>(axes.size());
+  runWide([&] { samples.fill(axes, points, count, floats); });
 }
 
 /// GridPlanes say where the planes of one image and of its samples lie.
 struct GridPlanes {
-  int64_t channels, plane, places;
+  int64_t channels, plane, points;
 };
 
-/// Writes the samples of all channels of image `n` from place `first` on.
+/// Writes the samples of all channels of image `n` from point `first` on.
 using WriteBlock = void (*)(const SampleBlock& samples, const std::vector<GridAxis>& axes,
                             const GridPlanes& of, const void* image, void* result, int64_t n,
                             int64_t first);
@@ -334,8 +334,8 @@ template <typename T>
 void writeBlock(const SampleBlock& samples, const std::vector<GridAxis>& axes, const GridPlanes& of,
                 const void* image, void* result, int64_t n, int64_t first) {
   const T* x = static_cast<const T*>(image) + n * of.channels * of.plane;
-  T* y = static_cast<T*>(result) + n * of.channels * of.places + first;
-  runWide([&] { samples.write(axes, x, of.plane, of.channels, y, of.places); });
+  T* y = static_cast<T*>(result) + n * of.channels * of.points + first;
+  runWide([&] { samples.write(axes, x, of.plane, of.channels, y, of.points); });
 }
 
 KernelOr makeGridSample(const Instruction& instruction, std::vector<GridAxis> axes, FillBlock fill,
@@ -348,14 +348,14 @@ KernelOr makeGridSample(const Instruction& instruction, std::vector<GridAxis> ax
   uint32_t image = instruction.inputs[0].buffer;
   uint32_t grid = instruction.inputs[1].buffer;
   uint32_t result = instruction.outputs[0].buffer;
-  int64_t blocks = (of.places + kBlock - 1) / kBlock;
+  int64_t blocks = (of.points + kBlock - 1) / kBlock;
   return makeKernel([=, axes = std::move(axes)](void* const* buffers) {
     parallelFor(batch * blocks, kBlock * of.channels * 16, [&](int64_t block) {
       int64_t n = block / blocks;
       int64_t first = block % blocks * kBlock;
-      auto count = static_cast<size_t>(std::min(kBlock, of.places - first));
+      auto count = static_cast<size_t>(std::min(kBlock, of.points - first));
       SampleBlock samples;
-      fill(samples, axes, buffers[grid], n * of.places + first, count, floats);
+      fill(samples, axes, buffers[grid], n * of.points + first, count, floats);
       write(samples, axes, of, buffers[image], buffers[result], n, first);
     });
     return 0;

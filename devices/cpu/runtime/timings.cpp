@@ -32,7 +32,7 @@ std::string describeWhole(const TensorDesc& desc, Role) {
 /// True for what is laid out at load.
 bool isWeight(const TensorDesc& desc, Role role) { return role == Role::kInput && desc.any; }
 
-/// Without batch and places, but for where these are 1 and so broadcast.
+/// Without batch and positions, but for where these are 1 and so broadcast.
 std::string describeClass(const TensorDesc& desc, Role role) {
   if (isWeight(desc, role)) {
     return describeWhole(desc, role);

@@ -15,11 +15,11 @@ namespace graphrun::devices::cpu {
 
 /// Measured times of instructions on one device. One thread.
 ///
-/// Instructions that differ in nothing but batch and places (the dims that are neither channels nor
-/// a weight's) are of one class, as long as neither has more than four times the other's elements
-/// nor 1.5 times its width: the time of one tells the other's, in proportion to the elements. So a
-/// model is not measured again for every shape of its inputs, but each of its own instructions is:
-/// networks halve their images.
+/// Instructions that differ in nothing but batch and positions (the dims that are neither channels
+/// nor a weight's) are of one class, as long as neither has more than four times the other's
+/// elements nor 1.5 times its width: the time of one tells the other's, in proportion to the
+/// elements. So a model is not measured again for every shape of its inputs, but each of its own
+/// instructions is: networks halve their images.
 class Timings {
  public:
   /// Most instructions that are remembered; those that were not asked for longest are forgotten

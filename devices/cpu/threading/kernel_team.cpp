@@ -29,7 +29,7 @@ void relax() {
 #endif
 }
 
-thread_local KernelTeam::Place threadPlace;
+thread_local KernelTeam::Position threadPosition;
 thread_local std::unique_ptr<KernelTeam> threadTeam;
 
 }  // namespace
@@ -55,19 +55,19 @@ bool Doorbell::spin(const Condition& condition, const Busy& busy) {
   }
 }
 
-const KernelTeam::Place& KernelTeam::place() { return threadPlace; }
+const KernelTeam::Position& KernelTeam::position() { return threadPosition; }
 
 void KernelTeam::run(Region region, void* data, int size) {
-  const Place outer = threadPlace;
+  const Position outer = threadPosition;
   if (size > 1 && outer.team == nullptr) {
     if (threadTeam == nullptr) {
       threadTeam = std::make_unique<KernelTeam>();
     }
     threadTeam->runAll(region, data, size);
   } else {
-    threadPlace = {outer.team, 0, 1};
+    threadPosition = {outer.team, 0, 1};
     region(data);
-    threadPlace = outer;
+    threadPosition = outer;
   }
 }
 
@@ -79,7 +79,7 @@ void KernelTeam::runAll(Region region, void* data, int size) {
   const uint64_t call = nextCall(call_.load(std::memory_order_relaxed), size);
   call_.store(call);
   called_.wake();
-  threadPlace = {this, 0, size};
+  threadPosition = {this, 0, size};
   region(data);
   // Threads that meet at a barrier have all begun, once the first is past it.
   for (int index = 1; index < size; ++index) {
@@ -87,7 +87,7 @@ void KernelTeam::runAll(Region region, void* data, int size) {
       runPart(index, size);
     }
   }
-  threadPlace = {};
+  threadPosition = {};
   done_.await([&] { return running_.load() == 0; }, [] { return true; });
   if (invalid_.load(std::memory_order_relaxed)) {
     invalid_.store(false, std::memory_order_relaxed);
@@ -124,7 +124,7 @@ bool KernelTeam::begins(Helper& helper, uint64_t call) {
 }
 
 void KernelTeam::runPart(int index, int size) {
-  threadPlace = {this, index, size};
+  threadPosition = {this, index, size};
   region_(data_);
   if (invalidRaised()) {
     invalid_.store(true, std::memory_order_relaxed);
@@ -145,13 +145,13 @@ void KernelTeam::help(int index, Helper& self, uint64_t seen) {
     if (index < size && begins(self, seen)) {
       clearInvalid();
       runPart(index, size);
-      threadPlace = {};
+      threadPosition = {};
     }
   }
 }
 
 void KernelTeam::barrier() {
-  const Place& mine = threadPlace;
+  const Position& mine = threadPosition;
   if (mine.size == 1) {
     return;
   }

@@ -50,8 +50,8 @@ class KernelTeam {
  public:
   using Region = void (*)(void*);
 
-  /// A thread's place in the innermost region that it runs.
-  struct Place {
+  /// A thread's position in the innermost region that it runs.
+  struct Position {
     KernelTeam* team = nullptr;  ///< null: outside of all regions
     int index = 0;
     int size = 1;
@@ -60,9 +60,9 @@ class KernelTeam {
   KernelTeam() = default;
   ~KernelTeam();
 
-  /// The calling thread's place.
-  static const Place& place();
-  /// Calls `region(data)` for `size` places at once, inside a region for one; for fewer, with a
+  /// The calling thread's position.
+  static const Position& position();
+  /// Calls `region(data)` on `size` threads at once, inside a region for one; for fewer, with a
   /// warning, where the system gives no more threads. Returns when all have
   /// returned. A part that its helper has not begun when the calling thread is done with its own
   /// is run by this one: a helper that sleeps, or that has no core, is not waited for. Invalid

@@ -79,7 +79,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(kLibrary, name));
 }
 
-bool inRegion() { return KernelTeam::place().team != nullptr; }
+bool inRegion() { return KernelTeam::position().team != nullptr; }
 
 int nextInParallel() {
   static auto* const kNext = next<int()>("omp_in_parallel");
@@ -160,12 +160,12 @@ void GOMP_barrier() {
 
 int omp_get_thread_num() {
   static auto* const kNext = graphrun::devices::cpu::next<int()>("omp_get_thread_num");
-  return inRegion() ? KernelTeam::place().index : kNext();
+  return inRegion() ? KernelTeam::position().index : kNext();
 }
 
 int omp_get_num_threads() {
   static auto* const kNext = graphrun::devices::cpu::next<int()>("omp_get_num_threads");
-  return inRegion() ? KernelTeam::place().size : kNext();
+  return inRegion() ? KernelTeam::position().size : kNext();
 }
 
 int omp_in_parallel() { return inRegion() ? 1 : graphrun::devices::cpu::nextInParallel(); }

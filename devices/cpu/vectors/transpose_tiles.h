@@ -20,7 +20,7 @@ class Square {
   /// to[b][a] = from[a][b], rows `fromStride` and `toStride` words apart.
   [[gnu::always_inline]] static void transpose(const Word* from, int64_t fromStride, Word* to,
                                                int64_t toStride) {
-    transpose(from, fromStride, to, toStride, Places());
+    transpose(from, fromStride, to, toStride, Indices());
   }
 
  private:
@@ -30,38 +30,38 @@ class Square {
   };
   using Rows = std::array<Row, kSide>;
   static constexpr int kLanes = kSide;
-  using Places = std::make_integer_sequence<int, kLanes>;
+  using Indices = std::make_integer_sequence<int, kLanes>;
 
-  /// `place` counts rows, words of a row: all that stays in registers has constant indices.
-  template <int... place>
+  /// `index` counts rows, words of a row: all that stays in registers has constant indices.
+  template <int... index>
   [[gnu::always_inline]] static void transpose(const Word* from, int64_t fromStride, Word* to,
                                                int64_t toStride,
-                                               std::integer_sequence<int, place...> places) {
+                                               std::integer_sequence<int, index...> indices) {
     Rows rows;
-    (std::memcpy(&rows[place], from + place * fromStride, sizeof(Row)), ...);
-    rows = interleaved<kLanes>(rows, places);
-    (std::memcpy(to + place * toStride, &rows[place], sizeof(Row)), ...);
+    (std::memcpy(&rows[index], from + index * fromStride, sizeof(Row)), ...);
+    rows = interleaved<kLanes>(rows, indices);
+    (std::memcpy(to + index * toStride, &rows[index], sizeof(Row)), ...);
   }
 
   /// Rows and those half of all further on take turns, once for each bit of their number: each time
   /// its highest bit becomes the lowest of the column's, and the column's highest its lowest.
-  template <int rounds, int... place>
+  template <int rounds, int... index>
   [[gnu::always_inline]] static Rows interleaved(const Rows& rows,
-                                                 std::integer_sequence<int, place...> places) {
+                                                 std::integer_sequence<int, index...> indices) {
     if constexpr (rounds == 1) {
       return rows;
     } else {
       constexpr int kHalf = kLanes / 2;
       return interleaved<rounds / 2>(
-          Rows{inTurns<place % 2 * kHalf>(rows[place / 2], rows[place / 2 + kHalf], places)...},
-          places);
+          Rows{inTurns<index % 2 * kHalf>(rows[index / 2], rows[index / 2 + kHalf], indices)...},
+          indices);
     }
   }
 
   /// Words from `first` on of the two in turns.
-  template <int first, int... place>
-  [[gnu::always_inline]] static Row inTurns(Row x, Row y, std::integer_sequence<int, place...>) {
-    return {__builtin_shufflevector(x.words, y.words, (first + place / 2 + place % 2 * kLanes)...)};
+  template <int first, int... index>
+  [[gnu::always_inline]] static Row inTurns(Row x, Row y, std::integer_sequence<int, index...>) {
+    return {__builtin_shufflevector(x.words, y.words, (first + index / 2 + index % 2 * kLanes)...)};
   }
 };
 

@@ -272,8 +272,8 @@ mlir::Value expandPatches(Expander& e, ir::ConvOp op) {
         passes::buildGroup({ir::GroupKind::kMatmul, {product.getDefiningOp(), sum.getDefiningOp()}})
             ->getResult(0);
   }
-  mlir::Value places = e.reshape(product, {result[0], result[2], result[3], filter[0]});
-  return e.make("gr.transpose", {places}, {e.numbers("permutation", {0, 3, 1, 2})});
+  mlir::Value positions = e.reshape(product, {result[0], result[2], result[3], filter[0]});
+  return e.make("gr.transpose", {positions}, {e.numbers("permutation", {0, 3, 1, 2})});
 }
 
 /// The convolution, and what adds its bias to each channel.

@@ -81,9 +81,9 @@ absl::StatusOr<CudnnPlan> planByteProduct(const CudnnInstruction& known,
   GR_ASSIGN_OR_RETURN(ByteProduct product, byteProductOf(known.instruction));
   GR_ASSIGN_OR_RETURN(CudnnLimits limits, known.limits());
   CudnnGraph graph(target);
-  /// An image of `places` places in a column, or filters of one place.
-  auto add = [&](const Argument& argument, int64_t images, int64_t channels, int64_t places) {
-    return graph.addTensor(argument.desc.type, imageShape({images, channels, places, 1}, true),
+  /// An image of `positions` positions in a column, or filters of one position.
+  auto add = [&](const Argument& argument, int64_t images, int64_t channels, int64_t positions) {
+    return graph.addTensor(argument.desc.type, imageShape({images, channels, positions, 1}, true),
                            known.addressOf(argument));
   };
   GR_ASSIGN_OR_RETURN(CudnnTensor rows,

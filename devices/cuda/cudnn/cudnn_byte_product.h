@@ -9,7 +9,7 @@ namespace graphrun::devices::cuda {
 /// gr.matmul of u8 by one matrix of i8 to i32: exact. The elements of the matrix that are summed
 /// lie side by side: attribute "transpose_rhs", or the strides of such a matrix. Nothing behind it.
 ///
-/// It is asked for as a convolution with windows of one place, as neither cuDNN's own product
+/// It is asked for as a convolution with windows of one position, as neither cuDNN's own product
 /// (9.19) nor cuBLASLt's takes bytes without a sign.
 absl::StatusOr<KernelChoice> chooseByteProduct(const Instruction& instruction);
 absl::StatusOr<CudnnPlan> planByteProduct(const CudnnInstruction& known, const CudnnTarget& target);

@@ -92,10 +92,10 @@ constexpr ConvolutionNames kBack = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
                                                       const CudnnShape& shape, CUdeviceptr address,
-                                                      Place place) {
+                                                      Storage storage) {
   GR_ASSIGN_OR_RETURN(cudnnDataType_t elements, dataType(type));
   tell(absl::StrCat("tensor ", elements, " ", words(shape.dims), " ", words(shape.strides), " ",
-                    alignmentOf(address), " ", static_cast<int>(place)),
+                    alignmentOf(address), " ", static_cast<int>(storage)),
        {});
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
   builder.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, ++lastId_)
@@ -103,8 +103,8 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape.dims)
       .set(CUDNN_ATTR_TENSOR_STRIDES, shape.strides)
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignmentOf(address))
-      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, place == Place::kInner)
-      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, place == Place::kHost);
+      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, storage == Storage::kInner)
+      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, storage == Storage::kHost);
   return keep(builder);
 }
 
@@ -126,7 +126,7 @@ void CudnnGraph::tell(absl::string_view what, std::initializer_list<CudnnTensor>
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addTensor(runtime::ElementType type,
                                                   const CudnnShape& shape, CUdeviceptr address) {
-  GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(type, shape, address, Place::kMemory));
+  GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(type, shape, address, Storage::kMemory));
   ids_.push_back(lastId_);
   addresses_.push_back(std::bit_cast<void*>(address));
   return tensor;
@@ -134,13 +134,13 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addTensor(runtime::ElementType type,
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addInner(const CudnnShape& shape,
                                                  runtime::ElementType type) {
-  return addDescriptor(type, shape, 0, Place::kInner);
+  return addDescriptor(type, shape, 0, Storage::kInner);
 }
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addScalar(float value, size_t rank) {
   std::vector<int64_t> ones(rank, 1);
   GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(runtime::ElementType::kF32, {ones, ones},
-                                                        sizeof(float), Place::kHost));
+                                                        sizeof(float), Storage::kHost));
   scalars_.push_back(std::make_unique<float>(value));
   ids_.push_back(lastId_);
   addresses_.push_back(scalars_.back().get());

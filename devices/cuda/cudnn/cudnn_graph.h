@@ -159,9 +159,9 @@ class CudnnGraph {
 
  private:
   /// Where a tensor's elements are: in the GPU's memory, in the host's, or nowhere.
-  enum class Place : uint8_t { kMemory, kHost, kInner };
+  enum class Storage : uint8_t { kMemory, kHost, kInner };
   absl::StatusOr<CudnnTensor> addDescriptor(runtime::ElementType type, const CudnnShape& shape,
-                                            CUdeviceptr address, Place place);
+                                            CUdeviceptr address, Storage storage);
   absl::Status addOperation(CudnnDescriptorBuilder& builder);
   absl::StatusOr<cudnnBackendDescriptor_t> descriptorOf(const CudnnConvolution& convolution);
   absl::StatusOr<CudnnDescriptor> finish() const;
@@ -170,7 +170,7 @@ class CudnnGraph {
   /// Finalizes what an operation refers to, and keeps it.
   absl::StatusOr<cudnnBackendDescriptor_t> keep(CudnnDescriptorBuilder& builder);
   absl::StatusOr<std::shared_ptr<const CudnnMadePlan>> makePlan(const CudnnLimits& limits);
-  /// Adds to the graph in words: what an operation is, and its tensors by their place.
+  /// Adds to the graph in words: what an operation is, and its tensors by their storage.
   void tell(absl::string_view what, std::initializer_list<CudnnTensor> tensors);
 
   CudnnTarget target_;

@@ -86,7 +86,7 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
-/// A place in a stream. The context must be the thread's in all calls.
+/// A point in a stream. The context must be the thread's in all calls.
 class Event {
  public:
   enum class Use : uint8_t { kOrder, kTime };

@@ -35,7 +35,7 @@ inline constexpr uint32_t kErrorKinds = 256;
 struct ErrorRecord {
   uint32_t word = 0;  ///< 0: there is none; else the instruction's base and the kind
   int64_t index = 0;
-  int64_t place = 0;
+  int64_t position = 0;
   int64_t bound = 0;  ///< from -bound to bound - 1; 0: this is not told
 };
 /// Behind the word, in units of 8 bytes.
@@ -61,9 +61,9 @@ inline absl::Status statusOfError(const ErrorRecord& error) {
       "the axis is out of range"};
   uint32_t kind = error.word % kErrorKinds;
   if (kind == static_cast<uint32_t>(KernelError::kIndex) && error.bound > 0) {
-    return absl::InvalidArgumentError(absl::StrCat("index ", error.index, ", number ", error.place,
-                                                   " of the indices, is out of range, expected ",
-                                                   -error.bound, " to ", error.bound - 1));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index ", error.index, ", number ", error.position,
+        " of the indices, is out of range, expected ", -error.bound, " to ", error.bound - 1));
   }
   return kind > 0 && kind < kTexts.size()
              ? absl::InvalidArgumentError(kTexts[kind])

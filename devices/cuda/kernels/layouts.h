@@ -26,7 +26,7 @@ TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
 /// InvalidArgument for a layout that is not one stride from 0 on for each dim.
 absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc);
 
-/// Strides of N x C x spatial dims where the channels of one place lie side by side.
+/// Strides of N x C x spatial dims where the channels of one position lie side by side.
 std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
 
 /// N x C x spatial dims with the channels last; dense where that is the same, or with fewer dims.

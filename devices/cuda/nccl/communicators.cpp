@@ -51,27 +51,27 @@ Communicators::Member* Communicators::find(uint32_t id) {
   return found == members_.end() ? nullptr : &*found;
 }
 
-absl::Status Communicators::join(const CommunicatorRank& place) {
-  const std::string name = nameOf(place.communicator);
-  if (std::find(ids_.begin(), ids_.end(), place.communicator) == ids_.end()) {
+absl::Status Communicators::join(const CommunicatorRank& rank) {
+  const std::string name = nameOf(rank.communicator);
+  if (std::find(ids_.begin(), ids_.end(), rank.communicator) == ids_.end()) {
     return absl::InvalidArgumentError(absl::StrCat("the program has no use for ", name));
   }
-  if (find(place.communicator) != nullptr) {
+  if (find(rank.communicator) != nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(name, " was joined before"));
   }
   ncclUniqueId id;
-  if (place.id.size() != sizeof id.internal || place.member >= place.members) {
+  if (rank.id.size() != sizeof id.internal || rank.member >= rank.members) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": member ", place.member, " of ", place.members, " was told ",
-                     place.id.size(), " bytes to meet by, expected ", sizeof id.internal));
+        absl::StrCat(name, ": member ", rank.member, " of ", rank.members, " was told ",
+                     rank.id.size(), " bytes to meet by, expected ", sizeof id.internal));
   }
-  std::memcpy(id.internal, place.id.data(), sizeof id.internal);
+  std::memcpy(id.internal, rank.id.data(), sizeof id.internal);
   GR_ASSIGN_OR_RETURN(api_, libraries_.nccl());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  Member member{place.communicator, place.member, place.members, State::kJoining, nullptr};
-  ncclResult_t result = api_->ncclCommInitRankConfig(
-      &member.handle, static_cast<int>(place.members), id, static_cast<int>(place.member), &config);
+  Member member{rank.communicator, rank.member, rank.members, State::kJoining, nullptr};
+  ncclResult_t result = api_->ncclCommInitRankConfig(&member.handle, static_cast<int>(rank.members),
+                                                     id, static_cast<int>(rank.member), &config);
   if (result == ncclInProgress) {
     result = ncclSuccess;
   }

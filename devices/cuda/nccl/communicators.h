@@ -36,7 +36,7 @@ class Communicators {
   void expect(std::vector<uint32_t> ids) { ids_ = std::move(ids); }
   absl::Span<const uint32_t> ids() const { return ids_; }
   /// See Program.
-  absl::Status join(const CommunicatorRank& place);
+  absl::Status join(const CommunicatorRank& rank);
   absl::StatusOr<bool> hasJoined(uint32_t id);
   void setDeadline(int64_t nanos) { deadlineNanos_ = nanos; }
   void interrupt() { interrupted_.store(true); }

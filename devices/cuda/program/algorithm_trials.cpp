@@ -18,27 +18,27 @@ constexpr uint8_t kFilling = 0x3c;
 
 /// Gives each tensor of `instruction` a buffer of its own; returns where these begin, and the end.
 absl::StatusOr<std::vector<uint64_t>> placeTensors(Instruction& instruction) {
-  std::vector<uint64_t> places = {0};
-  auto place = [&](Argument& argument) -> absl::Status {
+  std::vector<uint64_t> offsets = {0};
+  auto assign = [&](Argument& argument) -> absl::Status {
     GR_ASSIGN_OR_RETURN(uint64_t bytes, layoutBytes(argument.desc));
-    argument.buffer = static_cast<uint32_t>(places.size() - 1);
-    places.push_back(places.back() + alignedBytes(bytes));
+    argument.buffer = static_cast<uint32_t>(offsets.size() - 1);
+    offsets.push_back(offsets.back() + alignedBytes(bytes));
     return absl::OkStatus();
   };
   for (auto* list : {&instruction.inputs, &instruction.outputs}) {
     for (Argument& argument : *list) {
-      GR_RETURN_IF_ERROR(place(argument));
+      GR_RETURN_IF_ERROR(assign(argument));
     }
   }
   for (PostOp& post : instruction.postOps) {
     if (post.operand) {
-      GR_RETURN_IF_ERROR(place(*post.operand));
+      GR_RETURN_IF_ERROR(assign(*post.operand));
     }
   }
   if (instruction.scratch) {
-    GR_RETURN_IF_ERROR(place(*instruction.scratch));
+    GR_RETURN_IF_ERROR(assign(*instruction.scratch));
   }
-  return places;
+  return offsets;
 }
 
 }  // namespace
@@ -72,15 +72,15 @@ absl::StatusOr<std::vector<PlanTime>> AlgorithmTrials::run(const Instruction& in
   }
   ScopedContext scope(*context_);
   Instruction trial = instruction;
-  GR_ASSIGN_OR_RETURN(std::vector<uint64_t> places, placeTensors(trial));
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, memory_->allocate(places.back()));
+  GR_ASSIGN_OR_RETURN(std::vector<uint64_t> offsets, placeTensors(trial));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, memory_->allocate(offsets.back()));
   const DriverApi& driver = context_->driver();
   GR_RETURN_IF_ERROR(
-      GR_CU(driver, cuMemsetD8Async, memory->address(), kFilling, places.back(), stream_->get()));
+      GR_CU(driver, cuMemsetD8Async, memory->address(), kFilling, offsets.back(), stream_->get()));
   std::vector<CUdeviceptr> addresses;
-  addresses.reserve(places.size());
-  for (uint64_t place : places) {
-    addresses.push_back(memory->address() + place);
+  addresses.reserve(offsets.size());
+  for (uint64_t offset : offsets) {
+    addresses.push_back(memory->address() + offset);
   }
   KernelContext context{driver, *products_, *cudnn_, nullptr, nullptr, addresses};
   std::vector<PlanTime> times;

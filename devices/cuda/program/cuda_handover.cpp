@@ -66,7 +66,7 @@ absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer
   if (!edge.send) {
     for (Transfer* reader : readersOf(buffer)) {
       reader->bound = entry;
-      reader->place = transfer == DirectTransfer::kPeerCopy ? Place::kOther : Place::kOwn;
+      reader->storage = transfer == DirectTransfer::kPeerCopy ? Storage::kOther : Storage::kOwn;
     }
     return absl::OkStatus();
   }
@@ -108,7 +108,7 @@ absl::Status CudaProgram::carry(uint32_t buffer, uint32_t entry) {
   memoryBytes_ += copy.bytes;
   carried_.push_back(std::move(memory));
   copy.bound = entry;
-  copy.place = Place::kOwn;
+  copy.storage = Storage::kOwn;
   out.insert(host + 1, copy);
   return absl::OkStatus();
 }
@@ -121,10 +121,10 @@ void CudaProgram::dropCopyOut(uint32_t buffer) {
   bool isCarried = false;
   for (const std::unique_ptr<Record>& record : states_) {
     std::erase_if(record->out, [&](const Transfer& out) {
-      return out.buffer == buffer && out.place == Place::kHost && !isOutput(buffer);
+      return out.buffer == buffer && out.storage == Storage::kHost && !isOutput(buffer);
     });
     isCarried |= std::any_of(record->out.begin(), record->out.end(), [&](const Transfer& out) {
-      return out.buffer == buffer && out.place == Place::kOwn;
+      return out.buffer == buffer && out.storage == Storage::kOwn;
     });
   }
   for (const std::unique_ptr<Record>& record : states_) {

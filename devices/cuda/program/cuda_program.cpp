@@ -20,7 +20,7 @@ bool isBound(const Buffer& buffer) {
          buffer.kind == BufferKind::kReceive;
 }
 
-/// Bytes of the places of bound buffers, one behind the other.
+/// Bytes of bound buffers, one behind the other.
 uint64_t boundBytes(const Executable& executable) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : executable.buffers) {
@@ -104,14 +104,14 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
   GR_ASSIGN_OR_RETURN(arena_, device_.memory->allocate(executable.arenaBytes));
   GR_ASSIGN_OR_RETURN(bound_, device_.memory->allocate(boundBytes(executable)));
   hostBuffers_.resize(executable.buffers.size(), nullptr);
-  CUdeviceptr place = bound_->address();
+  CUdeviceptr address = bound_->address();
   for (size_t i = 0; i < executable.buffers.size(); ++i) {
     const Buffer& buffer = executable.buffers[i];
     if (buffer.kind == BufferKind::kArena) {
       addresses_.push_back(arena_->address() + buffer.offset);
     } else if (isBound(buffer)) {
-      addresses_.push_back(place);
-      place += alignedBytes(buffer.bytes);
+      addresses_.push_back(address);
+      address += alignedBytes(buffer.bytes);
     } else {
       auto placed = device_.weights->get(buffer, weights, *copyIn_);
       if (!placed.ok()) {
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Instruct
   return entry->create(instruction, context);
 }
 
-/// What is sent from the arena has a place of its own on the host, for good.
+/// What is sent from the arena has memory of its own on the host, for good.
 absl::StatusOr<CudaProgram::Transfer> CudaProgram::addCopyOut(const Executable& executable,
                                                               uint32_t buffer) {
   const Buffer& from = executable.buffers[buffer];

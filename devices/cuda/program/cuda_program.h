@@ -35,8 +35,8 @@ struct DeviceParts {
 };
 
 /// Its records launch segments, wait, send and receive (schedule.h). What session and executor bind
-/// is host memory; each bound buffer has its own place on the GPU beside the arena, and what is
-/// sent from the arena a page-locked place on the host. Streams are its own, so that programs on
+/// is host memory; each bound buffer has its own memory on the GPU beside the arena, and what is
+/// sent from the arena a page-locked buffer on the host. Streams are its own, so that programs on
 /// several threads do not meet.
 class CudaProgram : public Program, public DirectEdges, public CollectiveProgram {
  public:
@@ -60,7 +60,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
   bool canTransferDirectly(size_t index) const override;
   absl::Status transferDirectly(size_t index, DirectTransfer transfer) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
-  absl::Status join(const CommunicatorRank& place) override;
+  absl::Status join(const CommunicatorRank& rank) override;
   absl::StatusOr<bool> hasJoined(uint32_t communicator) override;
   void setDeadline(int64_t nanos) override { communicators_->setDeadline(nanos); }
   void interrupt() override { communicators_->interrupt(); }
@@ -70,8 +70,8 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
   void synchronize() override;
 
  private:
-  /// What a bound entry of the table of buffers holds the address of.
-  enum class Place : uint8_t {
+  /// A Storage is what a bound entry of the table of buffers holds the address of.
+  enum class Storage : uint8_t {
     kHost,   ///< host memory
     kOther,  ///< a DeviceValue, of another GPU
     kOwn     ///< memory of this GPU beside the program's
@@ -83,7 +83,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
     uint64_t bytes;
     Event* arrived;      ///< kept by arrivals_; null for what is copied in
     uint32_t bound = 0;  ///< entry of the table: the other end
-    Place place = Place::kHost;
+    Storage storage = Storage::kHost;
   };
   struct Record {
     Record(CudaProgram* its, Action::Kind does) : program(its), kind(does) {}

@@ -26,14 +26,14 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
 absl::Status CudaProgram::copyIn(const Transfer& transfer, void* const* buffers) {
   const DriverApi& driver = device_.context->driver();
   void* from = buffers[transfer.bound];
-  switch (transfer.place) {
-    case Place::kOther:
+  switch (transfer.storage) {
+    case Storage::kOther:
       return fetch(*static_cast<const DeviceValue*>(from), *device_.context, transfer.address,
                    transfer.bytes, *copyIn_);
-    case Place::kOwn:
+    case Storage::kOwn:
       return GR_CU(driver, cuMemcpyDtoDAsync_v2, transfer.address,
                    reinterpret_cast<CUdeviceptr>(from), transfer.bytes, copyIn_->get());
-    case Place::kHost:
+    case Storage::kHost:
       break;
   }
   return GR_CU(driver, cuMemcpyHtoDAsync_v2, transfer.address, from, transfer.bytes,
@@ -43,7 +43,7 @@ absl::Status CudaProgram::copyIn(const Transfer& transfer, void* const* buffers)
 absl::Status CudaProgram::copyOut(const Transfer& transfer, void* const* buffers) {
   const DriverApi& driver = device_.context->driver();
   void* to = buffers[transfer.bound];
-  GR_RETURN_IF_ERROR(transfer.place == Place::kOwn
+  GR_RETURN_IF_ERROR(transfer.storage == Storage::kOwn
                          ? GR_CU(driver, cuMemcpyDtoDAsync_v2, reinterpret_cast<CUdeviceptr>(to),
                                  transfer.address, transfer.bytes, copyOut_->get())
                          : GR_CU(driver, cuMemcpyDtoHAsync_v2, to, transfer.address, transfer.bytes,
@@ -159,9 +159,9 @@ absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
   return runtime::annotate(failure_, failedInstruction_.empty() ? where : failedInstruction_);
 }
 
-absl::Status CudaProgram::join(const CommunicatorRank& place) {
+absl::Status CudaProgram::join(const CommunicatorRank& rank) {
   ScopedContext scope(*device_.context);
-  return communicators_->join(place);
+  return communicators_->join(rank);
 }
 
 absl::StatusOr<bool> CudaProgram::hasJoined(uint32_t communicator) {

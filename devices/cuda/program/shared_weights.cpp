@@ -40,23 +40,23 @@ std::string keyOf(const Buffer& buffer, uint64_t checksum) {
   return key;
 }
 
-/// Calls `visit(from, to)` with the places of each element in two tensors of the same dims.
+/// Calls `visit(from, to)` with the offsets of each element in two tensors of the same dims.
 template <typename Visit>
-void forEachPlace(const std::vector<int64_t>& dims, const std::vector<int64_t>& from,
-                  const std::vector<int64_t>& to, int64_t count, Visit visit) {
+void forEachOffset(const std::vector<int64_t>& dims, const std::vector<int64_t>& from,
+                   const std::vector<int64_t>& to, int64_t count, Visit visit) {
   std::vector<int64_t> index(dims.size(), 0);
-  int64_t fromPlace = 0;
-  int64_t toPlace = 0;
+  int64_t fromOffset = 0;
+  int64_t toOffset = 0;
   for (int64_t i = 0; i < count; ++i) {
-    visit(fromPlace, toPlace);
+    visit(fromOffset, toOffset);
     for (size_t d = dims.size(); d > 0; --d) {
-      fromPlace += from[d - 1];
-      toPlace += to[d - 1];
+      fromOffset += from[d - 1];
+      toOffset += to[d - 1];
       if (++index[d - 1] < dims[d - 1]) {
         break;
       }
-      fromPlace -= dims[d - 1] * from[d - 1];
-      toPlace -= dims[d - 1] * to[d - 1];
+      fromOffset -= dims[d - 1] * from[d - 1];
+      toOffset -= dims[d - 1] * to[d - 1];
       index[d - 1] = 0;
     }
   }
@@ -83,14 +83,15 @@ absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<con
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> from, stridesOf(read));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> to, stridesOf(buffer.desc));
   std::vector<uint8_t> bytes(buffer.bytes, 0);
-  forEachPlace(buffer.desc.dims, from, to, buffer.desc.spec().elementCount(),
-               [&](int64_t fromPlace, int64_t toPlace) {
-                 const uint8_t* value =
-                     given.data() + (buffer.splat ? 0 : static_cast<size_t>(fromPlace) * fromBytes);
-                 uint8_t* place = bytes.data() + static_cast<size_t>(toPlace) * toBytes;
-                 rounds ? roundElement(value, place)
-                        : static_cast<void>(std::memcpy(place, value, toBytes));
-               });
+  forEachOffset(buffer.desc.dims, from, to, buffer.desc.spec().elementCount(),
+                [&](int64_t fromOffset, int64_t toOffset) {
+                  const uint8_t* value =
+                      given.data() +
+                      (buffer.splat ? 0 : static_cast<size_t>(fromOffset) * fromBytes);
+                  uint8_t* target = bytes.data() + static_cast<size_t>(toOffset) * toBytes;
+                  rounds ? roundElement(value, target)
+                         : static_cast<void>(std::memcpy(target, value, toBytes));
+                });
   return bytes;
 }
 

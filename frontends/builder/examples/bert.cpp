@@ -27,13 +27,13 @@ class ConfigFile {
 
   template <typename T>
   void read(const char* key, T& value) {
-    auto place = json_.find(key);
-    bool fits = place != json_.end() && (std::is_same_v<T, std::string> ? place->is_string()
-                                         : std::is_same_v<T, bool>      ? place->is_boolean()
-                                         : std::is_same_v<T, int64_t>   ? place->is_number_integer()
-                                                                        : place->is_number());
+    auto found = json_.find(key);
+    bool fits = found != json_.end() && (std::is_same_v<T, std::string> ? found->is_string()
+                                         : std::is_same_v<T, bool>      ? found->is_boolean()
+                                         : std::is_same_v<T, int64_t>   ? found->is_number_integer()
+                                                                        : found->is_number());
     if (fits) {
-      value = place->get<T>();
+      value = found->get<T>();
     } else if (status_.ok()) {
       status_ = absl::InvalidArgumentError(absl::StrCat("'", path_, "' has no proper ", key));
     }
@@ -75,7 +75,7 @@ class Bert {
 
   /// N x T word pieces to N x T x hidden.
   Tensor encode(const Tensor& ids, const Tensor& mask) {
-    // Added to what attention gives for a place: nothing, or so little that its share becomes 0.
+    // Added to what attention gives for a position: nothing, or so little that its share becomes 0.
     Tensor filling = (unsqueeze(mask, {1, 2}) - 1) * 1e9;
     Tensor x = embed(ids);
     for (int64_t i = 0; i < config_.layers; ++i) {
@@ -103,14 +103,14 @@ class Bert {
                      {.bias = weight(name + ".bias"), .epsilon = config_.epsilon});
   }
 
-  /// The sum of what a piece, its place and its segment (always the first) stand for.
+  /// The sum of what a piece, its position and its segment (always the first) stand for.
   Tensor embed(const Tensor& ids) {
     auto scope = g_.scope("embeddings");
     Tensor words = gather(weight("embeddings.word_embeddings.weight"), ids);
-    Tensor places = slice(weight("embeddings.position_embeddings.weight"),
-                          {.starts = {0}, .ends = shape(ids, 1, 2), .axes = {0}});
+    Tensor positions = slice(weight("embeddings.position_embeddings.weight"),
+                             {.starts = {0}, .ends = shape(ids, 1, 2), .axes = {0}});
     Tensor segment = gather(weight("embeddings.token_type_embeddings.weight"), {0});
-    return addAndNorm(words, places + segment, "embeddings.LayerNorm");
+    return addAndNorm(words, positions + segment, "embeddings.LayerNorm");
   }
 
   /// N x T x hidden to N x heads x T x size of a head.
@@ -150,7 +150,7 @@ Tensor unitLength(const Tensor& x) {
 
 absl::StatusOr<BertConfig> BertConfig::read(const std::string& folder) {
   BertConfig config;
-  int64_t places = 0;
+  int64_t positions = 0;
   ConfigFile model(folder + "/config.json");
   model.require<std::string>("model_type", "bert");
   model.require<std::string>("hidden_act", "gelu");
@@ -159,10 +159,10 @@ absl::StatusOr<BertConfig> BertConfig::read(const std::string& folder) {
   model.read("hidden_size", config.hidden);
   model.read("num_attention_heads", config.heads);
   model.read("layer_norm_eps", config.epsilon);
-  model.read("max_position_embeddings", places);
+  model.read("max_position_embeddings", positions);
   ConfigFile sentence(folder + "/sentence_bert_config.json");
   sentence.read("max_seq_length", config.maxTokens);
-  config.maxTokens = std::min(config.maxTokens, places);
+  config.maxTokens = std::min(config.maxTokens, positions);
   ConfigFile tokenizer(folder + "/tokenizer_config.json");
   tokenizer.read("do_lower_case", config.lowerCase);
   ConfigFile pooling(folder + "/1_Pooling/config.json");

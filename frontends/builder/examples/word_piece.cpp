@@ -103,12 +103,12 @@ absl::StatusOr<WordPiece> WordPiece::load(const std::string& vocabulary, bool lo
   }
   for (auto [name, id] : {std::pair("[UNK]", &pieces.unknown_), std::pair("[CLS]", &pieces.begin_),
                           std::pair("[SEP]", &pieces.end_)}) {
-    auto place = pieces.ids_.find(name);
-    if (place == pieces.ids_.end()) {
+    auto found = pieces.ids_.find(name);
+    if (found == pieces.ids_.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("vocabulary '", vocabulary, "' of ", next, " lines has no ", name));
     }
-    *id = place->second;
+    *id = found->second;
   }
   return pieces;
 }

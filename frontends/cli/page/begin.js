@@ -4,9 +4,9 @@
 
 /** Shows what went wrong, where users and tests see it. */
 function showProblem(message) {
-  const place = document.getElementById('problem');
-  place.textContent += `${message}\n`;
-  place.hidden = false;
+  const box = document.getElementById('problem');
+  box.textContent += `${message}\n`;
+  box.hidden = false;
   const root = document.documentElement;
   root.dataset.errors = String(Number(root.dataset.errors || 0) + 1);
 }

@@ -50,12 +50,12 @@ class Surface {
 
 /**
  * Calls `on.drag(dx, dy)`, `on.wheel(x, y, event)`, `on.hover(x, y, event)`, `on.leave()` and
- * `on.click(x, y)` with places on the canvas.
+ * `on.click(x, y)` with points on the canvas.
  */
 function listenToPointer(canvas, on) {
   let last = null;
   let moved = 0;
-  const place = (event) => [event.offsetX, event.offsetY];
+  const point = (event) => [event.offsetX, event.offsetY];
   canvas.addEventListener('pointerdown', (event) => {
     last = [event.clientX, event.clientY];
     moved = 0;
@@ -63,7 +63,7 @@ function listenToPointer(canvas, on) {
   });
   canvas.addEventListener('pointermove', (event) => {
     if (last === null) {
-      on.hover(...place(event), event);
+      on.hover(...point(event), event);
       return;
     }
     const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
@@ -73,13 +73,13 @@ function listenToPointer(canvas, on) {
   });
   canvas.addEventListener('pointerup', (event) => {
     if (last !== null && moved < 5) {
-      on.click(...place(event));
+      on.click(...point(event));
     }
     last = null;
   });
   canvas.addEventListener('pointercancel', () => { last = null; });
   canvas.addEventListener('pointerleave', () => on.leave());
-  canvas.addEventListener('wheel', (event) => on.wheel(...place(event), event), { passive: false });
+  canvas.addEventListener('wheel', (event) => on.wheel(...point(event), event), { passive: false });
 }
 
 const fontOf = (size, weight = '') => `${weight}${size}px system-ui, sans-serif`;

@@ -29,7 +29,7 @@ function traceRoute(context, layout, route, curved) {
   }
 }
 
-/** How far a place is from a route, about: its curves are taken as a few straight lines. */
+/** How far a point is from a route, about: its curves are taken as a few straight lines. */
 function distanceToRoute(layout, route, x, y) {
   const parts = 6;
   let least = Infinity;

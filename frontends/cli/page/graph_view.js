@@ -127,7 +127,7 @@ class GraphView {
     this.surface.request();
   }
 
-  /** Brings a place of the layout to the middle. */
+  /** Brings a point of the layout to the middle. */
   centre(x, y) {
     this.left = this.surface.width / 2 - x * this.scale;
     this.top = this.surface.height / 2 - y * this.scale;

@@ -1,5 +1,5 @@
 // Where nodes are drawn: in layers, each node below what it reads. Crossings: Sugiyama, Tagawa,
-// Toda, "Methods for visual understanding of hierarchical system structures", 1981; places within
+// Toda, "Methods for visual understanding of hierarchical system structures", 1981; positions within
 // a layer: least squares under the order (pool adjacent violators).
 
 const nodeWidth = 170;

@@ -8,7 +8,7 @@ class GraphMap {
     this.surface = new Surface(canvas, (...to) => this.paint(...to));
     graph.onDraw = () => this.surface.request();
     const go = (event) => {
-      const { scale, left, top } = this.place();
+      const { scale, left, top } = this.frame();
       graph.centre((event.offsetX - left) / scale, (event.offsetY - top) / scale);
     };
     canvas.addEventListener('pointerdown', go);
@@ -16,7 +16,7 @@ class GraphMap {
   }
 
   /** Where the layout is on the map. */
-  place() {
+  frame() {
     const { layout } = this.graph;
     const [width, height] = [this.surface.width, this.surface.height];
     const scale = Math.min((width - 8) / layout.width, (height - 8) / layout.height);
@@ -25,7 +25,7 @@ class GraphMap {
 
   paint(context, width, height, theme) {
     const { graph } = this;
-    const { scale, left, top } = this.place();
+    const { scale, left, top } = this.frame();
     const [w, h] = [Math.max(nodeWidth * scale, 1), Math.max(nodeHeight * scale, 1)];
     graph.boxes.forEach((box, b) => fillBox(
         context, theme, sharesOf(graph.model, box).slice(0, 1).map(([device]) => [device, 1]),

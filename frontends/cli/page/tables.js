@@ -55,7 +55,7 @@ class Table {
     this.count = element('span', { className: 'hint' });
     const table = element('table', {}, caption === '' ? null : element('caption', {}, caption),
                           element('thead', {}, element('tr', {}, ...this.heads)), this.body);
-    this.place = element('div', {}, rows.length > 3 ? this.tools() : null,
+    this.root = element('div', {}, rows.length > 3 ? this.tools() : null,
                          element('div', { className: 'scroll' }, table), this.more);
     this.fill();
   }
@@ -125,4 +125,4 @@ class Table {
   }
 }
 
-const makeTable = (columns, rows, options) => new Table(columns, rows, options).place;
+const makeTable = (columns, rows, options) => new Table(columns, rows, options).root;

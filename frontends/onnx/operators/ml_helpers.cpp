@@ -88,8 +88,8 @@ mlir::Value toFloat(Node& node, mlir::Value value) {
   return castTo(node, value, node.builder().getF32Type());
 }
 
-mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value places) {
-  return node.emit("gr.gather", {labels, castTo(node, places, node.builder().getI64Type())},
+mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value indices) {
+  return node.emit("gr.gather", {labels, castTo(node, indices, node.builder().getI64Type())},
                    {node.integer("axis", 0)});
 }
 

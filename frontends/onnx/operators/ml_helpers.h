@@ -28,8 +28,8 @@ mlir::Value asMatrix(Node& node, mlir::Value input);
 
 /// `value` as f32.
 mlir::Value toFloat(Node& node, mlir::Value value);
-/// The labels at the integers `places`.
-mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value places);
+/// The labels at the integers `indices`.
+mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value indices);
 
 /// A result that does not exist in the other type: exactly one of the two attributes is given, and
 /// its elements are the labels. Null, reported, otherwise.

@@ -153,9 +153,9 @@ mlir::Value both(Node& node, mlir::Value x, mlir::Value y) {
   return x && y ? node.emit("gr.and", {x, y}) : x ? x : y;
 }
 
-/// Returns which keys a query sees by their places: null when all. A query's place is its index
-/// plus the number of keys before the queries.
-mlir::Value visibleByPlace(Node& node, const Attention& a) {
+/// Returns which keys a query sees by their positions: null when all. A query's position is its
+/// index plus the number of keys before the queries.
+mlir::Value visibleByPosition(Node& node, const Attention& a) {
   mlir::Value visible;
   bool windowed = a.leftWindow >= 0 || a.rightWindow >= 0;
   if (a.causal || windowed) {
@@ -194,7 +194,7 @@ struct Masked {
 };
 
 Masked applyMask(Node& node, const Attention& a, mlir::Value scores) {
-  mlir::Value visible = visibleByPlace(node, a);
+  mlir::Value visible = visibleByPosition(node, a);
   mlir::Value mask = a.mask ? paddedMask(node, a) : mlir::Value();
   bool additive = mask && llvm::isa<mlir::FloatType>(node.elementOf(mask));
   if (node.failed() || (!visible && !mask)) {
@@ -211,7 +211,7 @@ Masked applyMask(Node& node, const Attention& a, mlir::Value scores) {
   visible = both(node, visible, mask);
   scores = node.emit("gr.where", {visible, scores, lowest});
   std::optional<int64_t> rank = node.rankOf(visible);
-  // By its place alone each query sees the first key.
+  // By its position alone each query sees the first key.
   bool always = !a.mask && !a.validLength && a.leftWindow < 0;
   if (!rank || always) {
     return {scores, nullptr};

@@ -206,12 +206,12 @@ mlir::Value withFirstAt(Node& node, mlir::Value value, int64_t axis) {
                  {textAttribute("equation", movingFirstTo(axis))});
   }
   auto rank = static_cast<int64_t>(dims->size());
-  std::optional<int64_t> place = node.axisOf(axis, rank);
-  if (!place) {
+  std::optional<int64_t> dim = node.axisOf(axis, rank);
+  if (!dim) {
     return nullptr;
   }
   auto order = llvm::to_vector(llvm::seq<int64_t>(1, rank));
-  order.insert(order.begin() + *place, 0);
+  order.insert(order.begin() + *dim, 0);
   return node.emit("gr.transpose", {value}, {node.integers("permutation", order)});
 }
 
@@ -242,11 +242,11 @@ mlir::Value lengthAlong(Node& node, mlir::Value value, int64_t axis) {
   return node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
 }
 
-/// The slice of `value` at `place` of `axis`.
-mlir::Value sliceAt(Node& node, mlir::Value value, mlir::Value place, int64_t axis) {
-  return axis < 0 ? later(node, "Gather", {value, place}, carriedType(value),
+/// The slice of `value` at `index` of `axis`.
+mlir::Value sliceAt(Node& node, mlir::Value value, mlir::Value index, int64_t axis) {
+  return axis < 0 ? later(node, "Gather", {value, index}, carriedType(value),
                           {integerAttribute("axis", axis)})
-                  : node.emit("gr.gather", {value, place}, {node.integer("axis", axis)});
+                  : node.emit("gr.gather", {value, index}, {node.integer("axis", axis)});
 }
 
 /// Runs the body over slices of `scanned` along `axes` (a negative one: of a tensor whose rank is
@@ -259,12 +259,12 @@ Values scanAlong(Node& node, const Values& states, const Values& scanned,
   return makeLoop(node, parts, /*hasCondition=*/false, [&](mlir::Block& block) {
     Values values(block.args_begin() + 2, block.args_end());
     for (auto [i, value] : llvm::enumerate(scanned)) {
-      mlir::Value place = block.getArgument(0);
+      mlir::Value index = block.getArgument(0);
       if (backwards[i] != 0) {
-        place = node.emit("gr.sub", {length, place});
-        place = node.emit("gr.sub", {place, node.scalarLike(place, 1)});
+        index = node.emit("gr.sub", {length, index});
+        index = node.emit("gr.sub", {index, node.scalarLike(index, 1)});
       }
-      values.push_back(sliceAt(node, value, place, axes[i]));
+      values.push_back(sliceAt(node, value, index, axes[i]));
     }
     return values;
   });

@@ -30,7 +30,8 @@ Values range(Node& node) {
   return {node.emit("gr.range", operands)};
 }
 
-/// Row + k and column of each place in the last two dims of `value`, to be compared: N x 1 and M.
+/// Row + k and column of each position in the last two dims of `value`, to be compared: N x 1 and
+/// M.
 std::pair<mlir::Value, mlir::Value> diagonals(Node& node, mlir::Value value, mlir::Value k,
                                               int64_t rank) {
   mlir::Value rows = unsqueezed(node, rangeTo(node, dimOf(node, value, rank - 2)), {1});
@@ -91,8 +92,8 @@ Values oneHot(Node& node) {
   mlir::Value negative = node.emit("gr.less", {indices, intScalar(node, 0)});
   mlir::Value fromEnd = node.emit("gr.add", {indices, depth});
   indices = unsqueezed(node, node.emit("gr.where", {negative, fromEnd, indices}), {*axis});
-  mlir::Value places = withTrailing(node, rangeTo(node, depth), *rank - *axis);
-  mlir::Value hit = node.emit("gr.equal", {indices, places});
+  mlir::Value positions = withTrailing(node, rangeTo(node, depth), *rank - *axis);
+  mlir::Value hit = node.emit("gr.equal", {indices, positions});
   auto pick = [&](int64_t i) {
     return node.emit("gr.gather", {node.input(2), intScalar(node, i)}, {node.integer("axis", 0)});
   };

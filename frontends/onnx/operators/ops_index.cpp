@@ -48,8 +48,8 @@ mlir::Value moveAxis(Node& node, mlir::Value value, int64_t rank, int64_t from, 
              : node.emit("gr.transpose", {value}, {node.integers("permutation", permutation)});
 }
 
-/// Each position of the update goes to its batch's write index plus its own place, in circles where
-/// the mode says so.
+/// Each position of the update goes to its batch's write index plus its own position, in circles
+/// where the mode says so.
 Values tensorScatter(Node& node) {
   std::string mode = node.attributes().text("mode", "linear");
   std::optional<int64_t> axis = axisOf(node, -2);
@@ -66,20 +66,20 @@ Values tensorScatter(Node& node) {
   mlir::Value update = moveAxis(node, computable(node, node.input(1)), rank, *axis, 1);
   mlir::Value batch = rangeTo(node, dimOf(node, update, 0));
   mlir::Value column = node.emit("gr.unsqueeze", {batch}, {node.integers("axes", {1})});
-  mlir::Value place = rangeTo(node, dimOf(node, update, 1));
+  mlir::Value position = rangeTo(node, dimOf(node, update, 1));
   if (node.input(2)) {
     mlir::Value start = castTo(node, node.input(2), node.builder().getI64Type());
-    place = node.emit("gr.add",
-                      {place, node.emit("gr.unsqueeze", {start}, {node.integers("axes", {1})})});
+    position = node.emit(
+        "gr.add", {position, node.emit("gr.unsqueeze", {start}, {node.integers("axes", {1})})});
   }
   if (mode == "circular") {
     mlir::Value size = dimOf(node, cache, 1);
-    mlir::Value rounds = node.emit("gr.mul", {node.emit("gr.div", {place, size}), size});
-    place = node.emit("gr.sub", {place, rounds});
+    mlir::Value rounds = node.emit("gr.mul", {node.emit("gr.div", {position, size}), size});
+    position = node.emit("gr.sub", {position, rounds});
   }
   mlir::Value grid = node.emit("gr.shape", {update}, {node.integer("end", 2)});
   Values parts;
-  for (mlir::Value part : {column, place}) {
+  for (mlir::Value part : {column, position}) {
     mlir::Value full = node.emit("gr.expand", {part, grid});
     parts.push_back(node.emit("gr.unsqueeze", {full}, {node.integers("axes", {2})}));
   }
@@ -132,13 +132,13 @@ Values unique(Node& node) {
   return results;
 }
 
-/// The slices at the places where the condition holds.
+/// The slices at the positions where the condition holds.
 Values compress(Node& node) {
   mlir::Value input = node.input(0);
   std::optional<int64_t> axis = axisOrFlat(node, input);
   Values found = node.emitMany("gr.non_zero", {node.input(1)}, {}, 2);
-  mlir::Value places = flat(node, firstOf(node, found[0], found[1], 1));
-  return {axis ? node.emit("gr.gather", {input, places}, {node.integer("axis", *axis)})
+  mlir::Value positions = flat(node, firstOf(node, found[0], found[1], 1));
+  return {axis ? node.emit("gr.gather", {input, positions}, {node.integer("axis", *axis)})
                : mlir::Value()};
 }
 
@@ -193,10 +193,10 @@ Values hardmax(Node& node) {
   mlir::Value best = node.emit(
       "gr.arg_reduce", {input},
       {node.text("kind", "max"), node.integer("axis", *axis), node.boolean("keepdims", true)});
-  mlir::Value places =
+  mlir::Value positions =
       withTrailing(node, rangeTo(node, dimOf(node, input, *axis)), rank - 1 - *axis);
   mlir::Value result =
-      castTo(node, node.emit("gr.equal", {best, places}), node.elementOf(node.input(0)));
+      castTo(node, node.emit("gr.equal", {best, positions}), node.elementOf(node.input(0)));
   return {matrix ? reshapeTo(node, result, Values{node.emit("gr.shape", {node.input(0)})})
                  : result};
 }

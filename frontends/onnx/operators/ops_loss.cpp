@@ -7,15 +7,15 @@
 namespace graphrun::frontends {
 namespace {
 
-/// `scores` (N x C x D1 …) at the class that `target` (N x D1 …) names for each place.
+/// `scores` (N x C x D1 …) at the class that `target` (N x D1 …) names for each position.
 mlir::Value scoreOfTarget(Node& node, mlir::Value scores, mlir::Value target) {
   mlir::Value picked = node.emit("gr.gather_elements", {scores, unsqueeze(node, target, {1})},
                                  {node.integer("axis", 1)});
   return node.emit("gr.squeeze", {picked}, {node.integers("axes", {1})});
 }
 
-/// Returns the weight of each place: its class's weight, 0 where the target is ignored; null when
-/// all count 1.
+/// Returns the weight of each position: its class's weight, 0 where the target is ignored; null
+/// when all count 1.
 /// 1. `ignored` is null when no target is.
 mlir::Value placeWeights(Node& node, mlir::Value scores, mlir::Value target, mlir::Value ignored) {
   if (!node.input(2)) {
@@ -25,7 +25,7 @@ mlir::Value placeWeights(Node& node, mlir::Value scores, mlir::Value target, mli
   return ignored ? node.emit("gr.where", {ignored, node.scalarLike(weights, 0), weights}) : weights;
 }
 
-/// The loss of each place, or over all of them as `reduction` says.
+/// The loss of each position, or over all of them as `reduction` says.
 mlir::Value reduceLoss(Node& node, mlir::Value loss, mlir::Value weights, int64_t rank,
                        llvm::StringRef reduction) {
   llvm::SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank));

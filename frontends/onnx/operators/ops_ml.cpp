@@ -24,13 +24,13 @@ mlir::Value lookup(Node& node, mlir::Value input, mlir::Value keys, bool require
   return node.emit("gr.lookup", {input, keys}, {node.boolean("required", required)});
 }
 
-/// values[place], `absent` (one element) behind the last one.
-mlir::Value valueAt(Node& node, mlir::Value place, mlir::Value values, mlir::Value absent) {
+/// values[index], `absent` (one element) behind the last one.
+mlir::Value valueAt(Node& node, mlir::Value index, mlir::Value values, mlir::Value absent) {
   mlir::Value all = node.emit("gr.concat", {values, absent}, {node.integer("axis", 0)});
-  return node.emit("gr.gather", {all, place}, {node.integer("axis", 0)});
+  return node.emit("gr.gather", {all, index}, {node.integer("axis", 0)});
 }
 
-/// The elements of `input` that are among `keys` become the value at the same place.
+/// The elements of `input` that are among `keys` become the value at the same index.
 mlir::Value translate(Node& node, mlir::Value input, mlir::Value keys, mlir::Value values,
                       mlir::Value absent) {
   if (!keys || !values || !absent) {
@@ -50,8 +50,8 @@ Values arrayFeatureExtractor(Node& node) {
     return {rank ? node.fail("takes no scalar") : nullptr};
   }
   mlir::Value input = *rank == 1 ? asMatrix(node, node.input(0)) : node.input(0);
-  mlir::Value places = node.emit("gr.reshape", {node.input(1), node.constant({-1})});
-  return {node.emit("gr.gather", {input, places},
+  mlir::Value indices = node.emit("gr.reshape", {node.input(1), node.constant({-1})});
+  return {node.emit("gr.gather", {input, indices},
                     {node.integer("axis", std::max<int64_t>(*rank, 2) - 1)})};
 }
 
@@ -138,18 +138,18 @@ Values labelEncoder(Node& node) {
   return {translate(node, node.input(0), keys, values, absent)};
 }
 
-/// Version 1: strings to their places in a list, or places to strings.
+/// Version 1: strings to their indices in a list, or indices to strings.
 Values labelEncoder1(Node& node) {
   Texts words = node.attributes().texts("classes_strings");
   int64_t number = node.attributes().integer("default_int64", -1);
   std::string word = node.attributes().text("default_string", "_Unused");
   mlir::Value names = textConstant(node, words);
-  mlir::Value places =
+  mlir::Value indices =
       node.constant(llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(words.size()))));
   if (holdsStrings(node.input(0))) {
-    return {translate(node, node.input(0), names, places, node.constant({number}))};
+    return {translate(node, node.input(0), names, indices, node.constant({number}))};
   }
-  return {translate(node, node.input(0), places, names, textConstant(node, {word}))};
+  return {translate(node, node.input(0), indices, names, textConstant(node, {word}))};
 }
 
 Values oneHotEncoder(Node& node) {
@@ -162,8 +162,8 @@ Values oneHotEncoder(Node& node) {
   mlir::Value input = holdsStrings(node.input(0))
                           ? node.input(0)
                           : castTo(node, node.input(0), node.builder().getI64Type());
-  mlir::Value place = lookup(node, input, categories, /*required=*/!zeros);
-  mlir::Value column = node.emit("gr.unsqueeze", {place}, {node.integers("axes", {*rank})});
+  mlir::Value index = lookup(node, input, categories, /*required=*/!zeros);
+  mlir::Value column = node.emit("gr.unsqueeze", {index}, {node.integers("axes", {*rank})});
   int64_t count = llvm::cast<mlir::ShapedType>(categories.getType()).getNumElements();
   mlir::Value each = node.constant(llvm::to_vector(llvm::seq<int64_t>(0, count)));
   return {castTo(node, node.emit("gr.equal", {column, each}), node.builder().getF32Type())};
@@ -338,23 +338,23 @@ Values ngrams(Node& node) {
   }
   std::string mode = attributes.text("mode", "TF");
   Ints starts = attributes.integers("ngram_counts");
-  Ints places = attributes.integers("ngram_indexes");
+  Ints indices = attributes.integers("ngram_indexes");
   Reals weights = attributes.reals("weights");
   int64_t shortest = attributes.integer("min_gram_length", 1);
   int64_t longest = attributes.integer("max_gram_length", 1);
   int64_t skips = attributes.integer("max_skip_count", 0);
   mlir::Value pool = labelsOf(node, "pool_int64s", "pool_strings");
-  if (places.empty() || (mode != "TF" && mode != "IDF" && mode != "TFIDF")) {
-    return {node.fail(absl::StrCat("has mode ", inQuotes(mode), " and ", places.size(),
+  if (indices.empty() || (mode != "TF" && mode != "IDF" && mode != "TFIDF")) {
+    return {node.fail(absl::StrCat("has mode ", inQuotes(mode), " and ", indices.size(),
                                    " ngram_indexes, expected TF, IDF or TFIDF, and some"))};
   }
-  int64_t size = *llvm::max_element(places) + 1;
+  int64_t size = *llvm::max_element(indices) + 1;
   mlir::Value input = holdsStrings(node.input(0))
                           ? node.input(0)
                           : castTo(node, node.input(0), node.builder().getI64Type());
   mlir::Value counts =
       node.emit("gr.ngram_count", {input, pool},
-                {node.integers("starts", starts), node.integers("places", places),
+                {node.integers("starts", starts), node.integers("places", indices),
                  node.integer("shortest", shortest), node.integer("longest", longest),
                  node.integer("skips", skips), node.integer("size", size)});
   if (mode == "IDF") {
@@ -363,7 +363,7 @@ Values ngrams(Node& node) {
   if (mode == "TF" || weights.empty() || !counts) {
     return {counts};
   }
-  // As ONNX's reference and ONNX Runtime have it: a weight for each place of the result.
+  // As ONNX's reference and ONNX Runtime have it: a weight for each element of the result.
   weights.resize(static_cast<size_t>(size), 0);
   return {mul(node, counts, realConstant(node, weights, node.builder().getF32Type()))};
 }

@@ -171,16 +171,16 @@ class PairMachines {
         node_.emit("gr.clip", {node_.emit("gr.sigmoid", {node_.emit("gr.neg", {exponent})})},
                    {node_.real("low", 1e-7), node_.real("high", 1 - 1e-7)});
     // Element (i, j) of the matrix of pairs: of pair (i, j), of its opposite, or nothing.
-    Ints places;
-    auto place = [&](int64_t i, int64_t j) { return i * classes_ - i * (i + 1) / 2 + j - i - 1; };
+    Ints indices;
+    auto indexOf = [&](int64_t i, int64_t j) { return i * classes_ - i * (i + 1) / 2 + j - i - 1; };
     for (int64_t i = 0; i < classes_; ++i) {
       for (int64_t j = 0; j < classes_; ++j) {
-        places.push_back(i == j ? 0 : i < j ? place(i, j) : pairs() + place(j, i));
+        indices.push_back(i == j ? 0 : i < j ? indexOf(i, j) : pairs() + indexOf(j, i));
       }
     }
     mlir::Value both = beside(node_, {first, sub(node_, node_.scalarLike(decisions, 1), first)});
     mlir::Value flat =
-        node_.emit("gr.gather", {both, node_.constant(places)}, {node_.integer("axis", 1)});
+        node_.emit("gr.gather", {both, node_.constant(indices)}, {node_.integer("axis", 1)});
     mlir::Value matrix = node_.emit("gr.reshape", {flat, node_.constant({-1, classes_, classes_})});
     return node_.emit("gr.couple_probabilities", {matrix});
   }

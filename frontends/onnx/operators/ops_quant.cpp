@@ -68,11 +68,11 @@ mlir::Value inBlocks(Node& node, mlir::Value value, mlir::Value x, int64_t axis,
     return node.fail(absl::StrCat("has blocks of ", block, " elements and a scale of rank ", *own,
                                   ", expected the input's rank ", dims->size()));
   }
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> indices;
   for (int64_t i = 0; i < (*dims)[axis].value(); ++i) {
-    places.push_back(i / block);
+    indices.push_back(i / block);
   }
-  return node.emit("gr.gather", {value, node.constant(places)}, {node.integer("axis", axis)});
+  return node.emit("gr.gather", {value, node.constant(indices)}, {node.integer("axis", axis)});
 }
 
 /// A Spread says where the scales and zero points of an operation lie on its input.
@@ -98,8 +98,8 @@ std::optional<Spread> spreadOf(Node& node) {
   if (*scaleRank == 0) {
     return Spread{0, *rank, 0};  // one for all: the axis does not matter, and may be out of range
   }
-  std::optional<int64_t> place = node.axisOf(axis, *rank);
-  return place ? std::optional(Spread{*place, *rank, block}) : std::nullopt;
+  std::optional<int64_t> dim = node.axisOf(axis, *rank);
+  return dim ? std::optional(Spread{*dim, *rank, block}) : std::nullopt;
 }
 
 /// `value`, a scale or zero point, such that it broadcasts to the input. Null for null.

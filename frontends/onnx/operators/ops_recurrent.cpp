@@ -12,7 +12,7 @@
 namespace graphrun::frontends {
 namespace {
 
-/// A cell in ONNX's words. `order` gives, for each gate of gr.recurrent, its place in ONNX's
+/// A cell in ONNX's words. `order` gives, for each gate of gr.recurrent, its position in ONNX's
 /// matrices; for peepholes likewise.
 struct Cell {
   std::string_view name;

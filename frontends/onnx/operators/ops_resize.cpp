@@ -102,15 +102,15 @@ bool isAbsent(mlir::Value value) {
 
 /// The attribute "axes", in the order of scales or sizes; empty for all dims.
 std::optional<Ints> axesOf(Node& node, int64_t rank) {
-  Ints places;
+  Ints found;
   for (int64_t axis : node.attributes().integers("axes")) {
-    std::optional<int64_t> place = node.axisOf(axis, rank);
-    if (!place) {
+    std::optional<int64_t> normalized = node.axisOf(axis, rank);
+    if (!normalized) {
       return std::nullopt;
     }
-    places.push_back(*place);
+    found.push_back(*normalized);
   }
-  return places;
+  return found;
 }
 
 /// The region of a crop for all dims; those without a part of `roi` are taken whole.

@@ -27,9 +27,9 @@ ir::SequenceOp listOf(Node& node) {
   return list;
 }
 
-/// The place that input `i` names in a list of `length`; `end` when it is left out. `past`: whether
-/// it may name the place behind the last one.
-std::optional<int64_t> placeOf(Node& node, size_t i, int64_t length, int64_t end, bool past) {
+/// The position that input `i` names in a list of `length`; `end` when it is left out. `past`:
+/// whether it may name the position behind the last one.
+std::optional<int64_t> positionOf(Node& node, size_t i, int64_t length, int64_t end, bool past) {
   if (!node.input(i)) {
     return end;
   }
@@ -41,14 +41,14 @@ std::optional<int64_t> placeOf(Node& node, size_t i, int64_t length, int64_t end
     node.fail(absl::StrCat("the position has ", given->size(), " elements, expected 1"));
     return std::nullopt;
   }
-  int64_t place = given->front() < 0 ? given->front() + length : given->front();
-  if (place < 0 || place >= length + (past ? 1 : 0)) {
+  int64_t position = given->front() < 0 ? given->front() + length : given->front();
+  if (position < 0 || position >= length + (past ? 1 : 0)) {
     node.failIfReached(absl::StrCat("position ", given->front(), " is out of range, expected ",
                                     -length, " to ", past ? length : length - 1,
                                     " in a sequence of ", length, " elements"));
     return std::nullopt;
   }
-  return place;
+  return position;
 }
 
 Values construct(Node& node) { return {make(node, node.inputs())}; }
@@ -68,19 +68,19 @@ Values length(Node& node) {
 Values at(Node& node) {
   ir::SequenceOp list = listOf(node);
   auto size = static_cast<int64_t>(list ? list.getElements().size() : 0);
-  auto place = list ? placeOf(node, 1, size, 0, /*past=*/false) : std::nullopt;
-  return {place ? list.getElements()[*place] : mlir::Value()};
+  auto position = list ? positionOf(node, 1, size, 0, /*past=*/false) : std::nullopt;
+  return {position ? list.getElements()[*position] : mlir::Value()};
 }
 
 Values insert(Node& node) {
   ir::SequenceOp list = listOf(node);
   auto size = static_cast<int64_t>(list ? list.getElements().size() : 0);
-  auto place = list ? placeOf(node, 2, size, size, /*past=*/true) : std::nullopt;
-  if (!place) {
+  auto position = list ? positionOf(node, 2, size, size, /*past=*/true) : std::nullopt;
+  if (!position) {
     return {nullptr};
   }
   Values elements(list.getElements());
-  elements.insert(elements.begin() + *place, node.input(1));
+  elements.insert(elements.begin() + *position, node.input(1));
   return {make(node, elements)};
 }
 
@@ -91,12 +91,12 @@ Values erase(Node& node) {
     node.failIfReached("the sequence is empty, expected an element to erase");
     return {nullptr};
   }
-  auto place = list ? placeOf(node, 1, size, size - 1, /*past=*/false) : std::nullopt;
-  if (!place) {
+  auto position = list ? positionOf(node, 1, size, size - 1, /*past=*/false) : std::nullopt;
+  if (!position) {
     return {nullptr};
   }
   Values elements(list.getElements());
-  elements.erase(elements.begin() + *place);
+  elements.erase(elements.begin() + *position);
   return {make(node, elements)};
 }
 
@@ -114,14 +114,15 @@ Values concatFromSequence(Node& node) {
   }
   Values parts(list.getElements());
   std::optional<int64_t> rank = node.rankOf(parts[0]);
-  std::optional<int64_t> place = rank ? node.axisOf(axis, *rank + (isNew ? 1 : 0)) : std::nullopt;
-  if (!place) {
+  std::optional<int64_t> position =
+      rank ? node.axisOf(axis, *rank + (isNew ? 1 : 0)) : std::nullopt;
+  if (!position) {
     return {nullptr};
   }
   for (mlir::Value& part : parts) {
-    part = isNew ? node.emit("gr.unsqueeze", {part}, {node.integers("axes", {*place})}) : part;
+    part = isNew ? node.emit("gr.unsqueeze", {part}, {node.integers("axes", {*position})}) : part;
   }
-  return {node.emit("gr.concat", parts, {node.integer("axis", *place)})};
+  return {node.emit("gr.concat", parts, {node.integer("axis", *position)})};
 }
 
 /// Sizes of the parts into which SplitToSequence cuts `dim`.
@@ -161,11 +162,11 @@ Values splitToSequence(Node& node) {
   bool keep = node.attributes().integer("keepdims", 1) != 0 || node.input(1);
   int64_t axis = node.attributes().integer("axis", 0);
   std::optional<int64_t> rank = node.rankOf(node.input(0));
-  std::optional<int64_t> place = rank ? node.axisOf(axis, *rank) : std::nullopt;
-  if (!place) {
+  std::optional<int64_t> position = rank ? node.axisOf(axis, *rank) : std::nullopt;
+  if (!position) {
     return {nullptr};
   }
-  ir::Dim dim = (*ir::dimsOf(node.input(0)))[*place];
+  ir::Dim dim = (*ir::dimsOf(node.input(0)))[*position];
   if (!dim.isStatic()) {
     node.putOff(nullptr);
     return {nullptr};
@@ -177,11 +178,11 @@ Values splitToSequence(Node& node) {
   Values parts;
   if (!sizes->empty()) {
     parts = node.emitMany("gr.split", {node.input(0)},
-                          {node.integer("axis", *place), node.integers("sizes", *sizes)},
+                          {node.integer("axis", *position), node.integers("sizes", *sizes)},
                           sizes->size());
   }
   for (mlir::Value& part : parts) {
-    part = keep ? part : node.emit("gr.squeeze", {part}, {node.integers("axes", {*place})});
+    part = keep ? part : node.emit("gr.squeeze", {part}, {node.integers("axes", {*position})});
     if (!part) {
       return {nullptr};
     }

@@ -164,7 +164,7 @@ std::optional<Ints> axesOf(Node& node) {
   return node.input(1) ? node.known(node.input(1), "axes") : std::optional(axes);
 }
 
-/// The places of all dims of 1.
+/// The indices of all dims of 1.
 std::optional<Ints> dimsOfOne(Node& node) {
   Ints axes;
   for (auto [i, dim] : llvm::enumerate(*ir::dimsOf(node.input(0)))) {

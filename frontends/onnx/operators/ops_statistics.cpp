@@ -151,12 +151,12 @@ Values meanVarianceNorm(Node& node) {
   bool given = node.attributes().has("axes");
   Axes axes = node.attributes().integers("axes");
   std::optional<int64_t> rank = node.rankOf(node.input(0));
-  std::optional<Axes> places =
+  std::optional<Axes> reduced =
       rank ? node.axesOf(given ? axes : Axes{0, 2, 3}, *rank) : std::nullopt;
-  if (!places) {
+  if (!reduced) {
     return {nullptr};
   }
-  Statistics statistics = statisticsOf(node, node.input(0), *places);
+  Statistics statistics = statisticsOf(node, node.input(0), *reduced);
   mlir::Value size = withScalar(node, "gr.add", node.emit("gr.sqrt", {statistics.variance}), 1e-9F);
   return {node.emit("gr.div", {statistics.centred, size})};
 }

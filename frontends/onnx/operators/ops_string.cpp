@@ -291,14 +291,14 @@ Values uniqueStrings(Node& node) {
   if (!node.attributes().has("axis")) {
     dims = {static_cast<int64_t>(strings->size())};
   }
-  std::optional<int64_t> place = node.axisOf(given, static_cast<int64_t>(dims.size()));
-  if (!place) {
+  std::optional<int64_t> normalized = node.axisOf(given, static_cast<int64_t>(dims.size()));
+  if (!normalized) {
     return Values(4);
   }
-  int64_t axis = *place;
+  int64_t axis = *normalized;
   int64_t inner = mlir::ShapedType::getNumElements(llvm::ArrayRef(dims).drop_front(axis + 1));
   int64_t outer = mlir::ShapedType::getNumElements(llvm::ArrayRef(dims).take_front(axis));
-  // Slices in the order of their elements, with the places where they occur.
+  // Slices in the order of their elements, with the positions where they occur.
   std::map<std::vector<llvm::StringRef>, llvm::SmallVector<int64_t>> slices;
   for (int64_t i = 0; i < dims[axis]; ++i) {
     std::vector<llvm::StringRef> slice;
@@ -311,15 +311,15 @@ Values uniqueStrings(Node& node) {
   auto count = static_cast<int64_t>(slices.size());
   std::vector<std::string> made(static_cast<size_t>(outer * count * inner));
   llvm::SmallVector<int64_t> first, counts, inverse(dims[axis]);
-  for (const auto& [slice, places] : slices) {
+  for (const auto& [slice, positions] : slices) {
     auto at = static_cast<int64_t>(first.size());
     for (int64_t o = 0; o < outer * inner; ++o) {
       made[(o / inner * count + at) * inner + o % inner] = slice[o].str();
     }
-    first.push_back(places.front());
-    counts.push_back(static_cast<int64_t>(places.size()));
-    for (int64_t place : places) {
-      inverse[place] = at;
+    first.push_back(positions.front());
+    counts.push_back(static_cast<int64_t>(positions.size()));
+    for (int64_t position : positions) {
+      inverse[position] = at;
     }
   }
   int64_t all = dims[axis];

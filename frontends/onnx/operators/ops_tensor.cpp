@@ -153,13 +153,14 @@ mlir::Value padsOfAllDims(Node& node) {
   if (!axes || !rank) {
     return nullptr;
   }
-  Ints places;  // in the pads of all dims: begins, then ends
+  Ints indices;  // in the pads of all dims: begins, then ends
   for (int64_t side : {int64_t{0}, *rank}) {
     for (int64_t axis : *axes) {
-      places.push_back(side + node.axisOf(axis, *rank).value_or(0));
+      indices.push_back(side + node.axisOf(axis, *rank).value_or(0));
     }
   }
-  return node.spread(node.input(1), places, 2 * *rank, [&](int64_t) { return node.constant({0}); });
+  return node.spread(node.input(1), indices, 2 * *rank,
+                     [&](int64_t) { return node.constant({0}); });
 }
 
 Values pad(Node& node) {

@@ -39,21 +39,21 @@ Values gridSample(Node& node) {
 
 /// The coordinates of a dim of `size` elements in [-1, 1], of f32 or f64.
 mlir::Value coordinates(Node& node, mlir::Value size, mlir::Type type, bool corners) {
-  mlir::Value places = castTo(node, rangeTo(node, size), type);
-  mlir::Value two = node.emit("gr.mul", {places, node.scalarLike(places, 2)});
+  mlir::Value positions = castTo(node, rangeTo(node, size), type);
+  mlir::Value two = node.emit("gr.mul", {positions, node.scalarLike(positions, 2)});
   if (corners) {
     // One element lies at -1.
     mlir::Value steps =
         node.emit("gr.max", {node.emit("gr.sub", {size, node.constant({1})}), node.constant({1})});
     return node.emit("gr.sub", {node.emit("gr.div", {two, castTo(node, steps, type)}),
-                                node.scalarLike(places, 1)});
+                                node.scalarLike(positions, 1)});
   }
-  mlir::Value middle = node.emit("gr.add", {two, node.scalarLike(places, 1)});
+  mlir::Value middle = node.emit("gr.add", {two, node.scalarLike(positions, 1)});
   return node.emit("gr.sub", {node.emit("gr.div", {middle, castTo(node, size, type)}),
-                              node.scalarLike(places, 1)});
+                              node.scalarLike(positions, 1)});
 }
 
-/// Regular places with a 1 behind each, times the matrices.
+/// Regular positions with a 1 behind each, times the matrices.
 Values affineGrid(Node& node) {
   bool corners = node.attributes().integer("align_corners", 0) != 0;
   std::optional<ir::Dims> sizes = node.input(1) ? ir::dimsOf(node.input(1)) : std::nullopt;
@@ -85,8 +85,9 @@ Values affineGrid(Node& node) {
   }
   columns.push_back(column(
       theta ? ir::createScalar(node.builder(), node.location(), type, 1) : mlir::Value(), 0));
-  mlir::Value places = node.emit("gr.concat", columns, {node.integer("axis", 1)});
-  mlir::Value grid = node.emit("gr.matmul", {places, theta}, {node.boolean("transpose_rhs", true)});
+  mlir::Value positions = node.emit("gr.concat", columns, {node.integer("axis", 1)});
+  mlir::Value grid =
+      node.emit("gr.matmul", {positions, theta}, {node.boolean("transpose_rhs", true)});
   Values parts = {dimOf(node, theta, 0), shape, node.constant({rank})};
   return {castTo(node, reshapeTo(node, grid, parts), given)};
 }

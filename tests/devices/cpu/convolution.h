@@ -42,8 +42,9 @@ struct Convolution {
   }
 };
 
-/// Calls `add(place, weight, x)` for each product of plane `plane` of the result (its channels
-/// after each other, of all images), where `place` is the element of the plane that it is added to.
+/// Calls `add(offset, weight, x)` for each product of plane `plane` of the result (its channels
+/// after each other, of all images), where `offset` is the element of the plane that it is added
+/// to.
 template <typename Element, typename Add>
 void forProducts(const Convolution& c, const Element* x, int64_t plane, const Add& add) {
   const Dims in = c.x.spec().dims;
@@ -77,10 +78,10 @@ inline ExactSums exactSums(const Convolution& c) {
   for (int64_t plane = 0; plane < out[0] * out[1]; ++plane) {
     std::vector<double> sums(area, c.bias.as<float>()[plane % out[1]]);
     std::vector<double> squares(area), weights(area);
-    forProducts(c, c.x.as<float>().data(), plane, [&](int64_t place, double w, double x) {
-      sums[place] += w * x;
-      squares[place] += w * x * w * x;
-      weights[place] += std::abs(w);
+    forProducts(c, c.x.as<float>().data(), plane, [&](int64_t offset, double w, double x) {
+      sums[offset] += w * x;
+      squares[offset] += w * x * w * x;
+      weights[offset] += std::abs(w);
     });
     for (double& square : squares) {
       square = std::sqrt(square);

@@ -32,7 +32,7 @@ float largerOf(float left, float right) {
 #endif
 }
 
-/// Calls `body` for `size` places.
+/// Calls `body` on `size` threads.
 template <typename Body>
 void inRegion(int size, Body body) {
   KernelTeam::run([](void* data) { (*static_cast<Body*>(data))(); }, &body, size);
@@ -69,14 +69,14 @@ int wrongParts() {
     std::array<std::atomic<int>, 4> runs{};
     std::atomic<int> otherSize{0};
     inRegion(size, [&] {
-      const KernelTeam::Place& place = KernelTeam::place();
-      otherSize += place.size == size ? 0 : 1;
-      ++runs[static_cast<size_t>(place.index)];
+      const KernelTeam::Position& position = KernelTeam::position();
+      otherSize += position.size == size ? 0 : 1;
+      ++runs[static_cast<size_t>(position.index)];
     });
     for (int index = 0; index < 4; ++index) {
       wrong += runs[static_cast<size_t>(index)] == (index < size ? 1 : 0) ? 0 : 1;
     }
-    wrong += otherSize + (KernelTeam::place().team == nullptr ? 0 : 1);
+    wrong += otherSize + (KernelTeam::position().team == nullptr ? 0 : 1);
   }
   return wrong;
 }
@@ -110,9 +110,9 @@ TEST_CASE("threads meet at barriers") {
 TEST_CASE("a region inside a region is its caller's alone") {
   std::atomic<int> inner{0};
   inRegion(2, [&] {
-    int outer = KernelTeam::place().index;
-    inRegion(2, [&] { inner += KernelTeam::place().size == 1 ? 1 : 100; });
-    inner += KernelTeam::place().index == outer ? 0 : 100;
+    int outer = KernelTeam::position().index;
+    inRegion(2, [&] { inner += KernelTeam::position().size == 1 ? 1 : 100; });
+    inner += KernelTeam::position().index == outer ? 0 : 100;
   });
   CHECK(inner == 2);
 }
@@ -153,7 +153,7 @@ TEST_CASE("where the system gives no more threads a region has fewer parts") {
   std::atomic<int> size{0};
   inRegion(500, [&] {
     ++parts;
-    size = KernelTeam::place().size;
+    size = KernelTeam::position().size;
   });
   setrlimit(RLIMIT_AS, &old);
   CHECK(size < 500);
@@ -166,7 +166,7 @@ TEST_CASE("where the system gives no more threads a region has fewer parts") {
 TEST_CASE("OpenMP's regions run on the team, the library's too") {
   int outside = 0;
 #pragma omp parallel num_threads(3) reduction(+ : outside)
-  outside += KernelTeam::place().team != nullptr && omp_get_num_threads() == 3 ? 0 : 1;
+  outside += KernelTeam::position().team != nullptr && omp_get_num_threads() == 3 ? 0 : 1;
   CHECK(outside == 0);
   CHECK(omp_get_num_threads() == 1);
   KernelTeam::end();
@@ -197,7 +197,7 @@ TEST_CASE("invalid operations of any part are raised on the caller") {
       volatile float value = invalid ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
       volatile float larger = 0;
       inRegion(3, [&] {
-        if (KernelTeam::place().index == part) {
+        if (KernelTeam::position().index == part) {
           larger = largerOf(value, 0);
         }
       });

@@ -160,10 +160,10 @@ TEST_CASE("a NaN among reduced elements is the largest and the smallest; infinit
   double infinity = std::numeric_limits<double>::infinity();
   double nan = std::numeric_limits<double>::quiet_NaN();
   for (int64_t count : {5, 40, 300}) {
-    for (int64_t place : {int64_t{0}, count / 2, count - 1}) {
+    for (int64_t position : {int64_t{0}, count / 2, count - 1}) {
       for (const char* kind : {"max", "min"}) {
         std::vector<double> line(static_cast<size_t>(count), -infinity);
-        line[static_cast<size_t>(place)] = nan;
+        line[static_cast<size_t>(position)] = nan;
         std::vector<double> other(line.size(), kind == std::string("max") ? -infinity : infinity);
         line.insert(line.end(), other.begin(), other.end());
         Tensors inputs;

@@ -50,7 +50,7 @@ PostOp postOp(const Function& f) {
       PostOpKind::kEltwise, f.name, static_cast<float>(f.alpha), static_cast<float>(f.beta), {}};
 }
 
-/// Puts `value` at the places that follow `first`, `step` apart.
+/// Puts `value` at the offsets that follow `first`, `step` apart.
 void put(HostTensor& tensor, double value, size_t first, size_t step) {
   absl::Span<float> elements = tensor.as<float>();
   for (size_t i = first; i < elements.size(); i += step) {
@@ -65,7 +65,7 @@ bool same(double got, double expected, double tolerance) {
   return std::fabs(got - expected) <= tolerance * (1 + std::fabs(expected));
 }
 
-/// Places where they differ, NaN being equal to NaN.
+/// Offsets where they differ, NaN being equal to NaN.
 size_t differences(const std::vector<double>& got, const std::vector<double>& expected,
                    double tolerance = 2e-4) {
   size_t wrong = got.size() == expected.size() ? 0 : got.size() + 1;
@@ -384,14 +384,14 @@ std::vector<double> largestOf(const std::vector<double>& x, const PoolCase& c, c
       double most = -kInf;
       for (int64_t k = 0; k < kernel[0] * kernel[1] * kernel[2]; ++k) {
         Dims tap = {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]};
-        int64_t place = plane;
+        int64_t offset = plane;
         bool inside = true;
         for (size_t d = 0; d < 3; ++d) {
           int64_t i = at[d] * strides[d] - pads[d] + tap[d] * dilations[d];
           inside = inside && i >= 0 && i < in[d];
-          place = place * in[d] + i;
+          offset = offset * in[d] + i;
         }
-        double value = inside ? x[static_cast<size_t>(place)] : -kInf;
+        double value = inside ? x[static_cast<size_t>(offset)] : -kInf;
         most = std::isnan(most) || std::isnan(value) ? NAN : std::max(most, value);
       }
       result.push_back(most);

@@ -160,7 +160,7 @@ TEST_CASE("sums of bytes are scaled, shifted and stored as bytes or floats") {
       CAPTURE(runtime::elementTypeName(type), kernel);
       bool convolves = kernel == std::string("onednn.conv");
       constexpr int64_t kRows = 9, kDepth = 40, kChannels = 24;
-      // The same product twice: a convolution of one place a row.
+      // The same product twice: a convolution of one position a row.
       Dims in = {kRows, kDepth}, weights = {kChannels, kDepth}, out = {kRows, kChannels};
       Attributes attributes = {{"transpose_rhs", true}};
       if (convolves) {

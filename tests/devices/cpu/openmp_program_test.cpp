@@ -50,7 +50,7 @@ TEST_CASE("a program's own regions are libgomp's") {
   REQUIRE(KernelTeam::takesRegions());
   int wrong = 0;
 #pragma omp parallel num_threads(3) reduction(+ : wrong)
-  wrong += KernelTeam::place().team == nullptr && omp_get_num_threads() == 3 ? 0 : 1;
+  wrong += KernelTeam::position().team == nullptr && omp_get_num_threads() == 3 ? 0 : 1;
   CHECK(wrong == 0);
 }
 

@@ -28,11 +28,11 @@ Weight weight(const float& value, uint64_t checksum) {
 TensorDesc blocked(const TensorDesc& source) {
   const std::vector<int64_t>& dims = source.dims;
   int64_t blocks = (dims[1] + 15) / 16;
-  int64_t places = dims[2] * dims[3] * 16;
+  int64_t positions = dims[2] * dims[3] * 16;
   Blocking blocking;
   blocking.dims = dims;
   blocking.paddedDims = {dims[0], blocks * 16, dims[2], dims[3]};
-  blocking.strides = {blocks * places, places, dims[3] * 16, 16};
+  blocking.strides = {blocks * positions, positions, dims[3] * 16, 16};
   blocking.innerDims = {1};
   blocking.innerBlocks = {16};
   return *blockedDesc(source.type, blocking);
@@ -59,8 +59,8 @@ std::vector<float> packedAndBack(const std::vector<float>& elements, const Tenso
 }  // namespace
 
 TEST_CASE("a large weight is packed in slices along its outermost dim") {
-  constexpr int64_t kRows = 200, kChannels = 150, kPlace = 100;  // 12 MB
-  std::vector<float> elements(kRows * kChannels * kPlace);
+  constexpr int64_t kRows = 200, kChannels = 150, kPosition = 100;  // 12 MB
+  std::vector<float> elements(kRows * kChannels * kPosition);
   std::iota(elements.begin(), elements.end(), 0.0F);
   int slices = 0;
   SECTION("rows") {
@@ -69,13 +69,13 @@ TEST_CASE("a large weight is packed in slices along its outermost dim") {
   }
   SECTION("channels, when the matrix is read transposed") {
     auto source = stridedDesc(runtime::ElementType::kF32, {kRows, kChannels, 10, 10},
-                              {kPlace, kRows * kPlace, 10, 1});
+                              {kPosition, kRows * kPosition, 10, 1});
     REQUIRE(source.ok());
     std::vector<float> back = packedAndBack(elements, *source, slices);
     bool same = true;
     for (int64_t at = 0; at < std::ssize(back); ++at) {
-      int64_t row = at / kPlace / kChannels, channel = at / kPlace % kChannels;
-      same = same && back[at] == elements[(channel * kRows + row) * kPlace + at % kPlace];
+      int64_t row = at / kPosition / kChannels, channel = at / kPosition % kChannels;
+      same = same && back[at] == elements[(channel * kRows + row) * kPosition + at % kPosition];
     }
     CHECK(same);
   }

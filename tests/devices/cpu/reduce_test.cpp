@@ -201,10 +201,10 @@ TEST_CASE("threads share the parts of lines where there are too few lines for th
 TEST_CASE("a NaN in one of the parts that threads share is the largest and the smallest") {
   for (const Kind& kind : {kKinds[3], kKinds[4]}) {
     for (const Lines& lines : {Lines{1, 5000, 8}, {1, 70000, 1}}) {
-      for (int64_t place : {int64_t{0}, lines.dim / 2, lines.dim - 1}) {
-        CAPTURE(kind.name, lines.inner, place);
+      for (int64_t position : {int64_t{0}, lines.dim / 2, lines.dim - 1}) {
+        CAPTURE(kind.name, lines.inner, position);
         std::vector<float> x = randomFloats(kind, lines.count());
-        x[static_cast<size_t>(place * lines.inner)] = std::numeric_limits<float>::quiet_NaN();
+        x[static_cast<size_t>(position * lines.inner)] = std::numeric_limits<float>::quiet_NaN();
         CHECK(std::isnan(reduceBy(2, kind, lines, x).results[0]));
       }
     }

@@ -159,7 +159,7 @@ TEST_CASE("scatter_nd writes slices") {
              .ok());
 }
 
-TEST_CASE("non_zero gives the places and their number") {
+TEST_CASE("non_zero gives the indices and their number") {
   for (ElementType type : kNumbers) {
     CHECK(runAll("gr.non_zero", {}, {i64s({2, 4}), i64s({1})},
                  list(tensor(type, {2, 2}, {1, 0, 3, 4}))) ==

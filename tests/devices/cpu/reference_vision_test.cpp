@@ -64,7 +64,7 @@ TEST_CASE("a grid samples integers, copied or rounded") {
   CHECK(values((*got)[0]) == std::vector<double>{2, 0, 0});  // 1.8 of 3, and nowhere
 }
 
-TEST_CASE("a grid samples many places and channels alike in f32 and f64") {
+TEST_CASE("a grid samples many points and channels alike in f32 and f64") {
   std::string padding = GENERATE("zeros", "border", "reflection");
   CAPTURE(padding);
   std::vector<double> image(6 * 7 * 9), grid(5 * 10 * 2);

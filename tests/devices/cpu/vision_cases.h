@@ -10,7 +10,7 @@
 namespace graphrun::devices::cpu {
 
 // clang-format off
-/// A grid of six places in an image of 3 x 4.
+/// A grid of six points in an image of 3 x 4.
 inline NnCase gridCase(const char* mode, const char* padding, bool corners, std::vector<double> expected) {
   return {"gr.grid_sample",
           {{"mode", std::string(mode)}, {"padding", std::string(padding)}, {"align_corners", corners}},

@@ -87,7 +87,7 @@ TEST_CASE("images of all magnitudes are convolved as exactly as direct sums are"
   }
 }
 
-TEST_CASE("magnitudes may change from place to place, and from channel to channel") {
+TEST_CASE("magnitudes may change from position to position, and from channel to channel") {
   std::mt19937 random(3);
   auto scaled = [&](const std::function<double(int64_t channel, int64_t row, int64_t column)>& by) {
     Convolution c(random, {1, 32, 14, 15}, 32, {1, 1, 1, 1});

@@ -66,8 +66,8 @@ Executable executableOf(const Case& c, int64_t workspace) {
 /// The element (row, column) of a matrix in `values`, `matrix` of them before it.
 float at(const std::vector<float>& values, size_t matrix, size_t rows, size_t columns, size_t row,
          size_t column, bool transposed) {
-  size_t place = transposed ? column * rows + row : row * columns + column;
-  return values[matrix % (values.size() / (rows * columns)) * rows * columns + place];
+  size_t offset = transposed ? column * rows + row : row * columns + column;
+  return values[matrix % (values.size() / (rows * columns)) * rows * columns + offset];
 }
 
 /// Runs the case and compares every element with the definition.
@@ -89,8 +89,8 @@ void check(const Case& c) {
                         : std::vector<int64_t>{c.rhs[c.rhs.size() - (c.transposeRhs ? 1 : 2)]});
   std::vector<float> bias = randomValues(columns, random);
   std::vector<float> result(countOf(c.result), 0);
-  void* places[] = {lhs.data(), rhs.data(), bias.data(), result.data()};
-  std::copy(places, places + 4, (*program)->buffers().begin());
+  void* addresses[] = {lhs.data(), rhs.data(), bias.data(), result.data()};
+  std::copy(addresses, addresses + 4, (*program)->buffers().begin());
   REQUIRE(runCompute(**program).ToString() == "OK");
   for (size_t i = 0; i < result.size(); ++i) {
     size_t column = i % columns;

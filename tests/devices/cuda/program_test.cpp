@@ -125,7 +125,7 @@ TEST_CASE("what is sent is on the host when its turn comes, and later work is un
   }
 }
 
-TEST_CASE("a weight that is sent has its place on the host") {
+TEST_CASE("a weight that is sent has memory on the host") {
   GpuFixture gpu;
   Executable e;
   e.buffers = {bufferOf(BufferKind::kWeight, 16)};

@@ -399,7 +399,7 @@ TEST_CASE("scans") {
   CHECK_THAT(problemOf([&](Fixture& f) { scan({f.m}, {f.m}, body, {.axis = 2}); }),
              Contains("scan 'scan_0': axis 2 is out of range for 4x6xf32"));
   CHECK_THAT(problemOf([&](Fixture& f) { scan({f.m, shape(f.m)}, {f.m}, body); }),
-             Contains("scans 4x6xf32 and 2xi64 along axis 0, expected as many places"));
+             Contains("scans 4x6xf32 and 2xi64 along axis 0, expected equal sizes"));
 }
 
 }  // namespace

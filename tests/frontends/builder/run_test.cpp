@@ -256,19 +256,19 @@ TEST_CASE("parts by index") {
   CHECK(part([](const Tensor& x) { return x[{2, 3}]; }) == Floats{11});
 }
 
-TEST_CASE("ranges, orders and places") {
+TEST_CASE("ranges, orders and indices") {
   CHECK(resultOf<int64_t>(Longs{7}, {1}, [](Graph&, const Tensor& x) { return range(1, x, 2); }) ==
         Longs{1, 3, 5});
   auto six = [](auto build) {
     return resultOf<float>(kSix, {2, 3}, [&](Graph&, const Tensor& x) { return build(x); });
   };
-  auto sixPlaces = [](auto build) {
+  auto sixIndices = [](auto build) {
     return resultOf<int64_t>(kSix, {2, 3}, [&](Graph&, const Tensor& x) { return build(x); });
   };
-  CHECK(sixPlaces([](const Tensor& x) { return argMax(x, -1); }) == Longs{0, 1});
-  CHECK(sixPlaces([](const Tensor& x) { return argMin(x, 0); }) == Longs{1, 0, 0});
+  CHECK(sixIndices([](const Tensor& x) { return argMax(x, -1); }) == Longs{0, 1});
+  CHECK(sixIndices([](const Tensor& x) { return argMin(x, 0); }) == Longs{1, 0, 0});
   CHECK(six([](const Tensor& x) { return topK(x, 2).values; }) == Floats{3, 2, 5, 4});
-  CHECK(sixPlaces([](const Tensor& x) { return topK(x, 2).indices; }) == Longs{0, 2, 1, 2});
+  CHECK(sixIndices([](const Tensor& x) { return topK(x, 2).indices; }) == Longs{0, 2, 1, 2});
   CHECK(six([](const Tensor& x) { return topK(x, 1, {.axis = 0, .largest = false}).values; }) ==
         Floats{0, 1, 2});
   CHECK(six([](const Tensor& x) { return cumSum(x, 1); }) == Floats{3, 4, 6, 0, 5, 9});
@@ -285,7 +285,7 @@ TEST_CASE("triangles and one-hot vectors") {
   CHECK(triangle([](const Tensor& x) { return triu(x, 1); }) == Floats{0, 2, 3, 0, 0, 6, 0, 0, 0});
   CHECK(triangle([](const Tensor& x) { return tril(x); }) == Floats{1, 0, 0, 4, 5, 0, 7, 8, 9});
   CHECK(triangle([](const Tensor& x) { return tril(x, -1); }) == Floats{0, 0, 0, 4, 0, 0, 7, 8, 0});
-  // Rows of places; -1 is the last place, 3 none.
+  // Rows of indices; -1 is the last one, 3 none.
   CHECK(resultOf<float>(Longs{0, -1, 3}, {3}, [](Graph&, const Tensor& x) {
           return oneHot(x, 3);
         }) == Floats{1, 0, 0, 0, 0, 1, 0, 0, 0});

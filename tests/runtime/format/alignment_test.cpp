@@ -25,13 +25,13 @@ std::vector<uint8_t> modelBuffer(const ModelT& model) {
 template <typename T>
 std::vector<uint8_t> moved(const AlignedBytes& buffer, const void* table, voffset_t field,
                            const flatbuffers::Vector<T>* vector, size_t offset) {
-  const uint8_t* place = static_cast<const flatbuffers::Table*>(table)->GetAddressOf(field);
+  const uint8_t* address = static_cast<const flatbuffers::Table*>(table)->GetAddressOf(field);
   std::vector<uint8_t> bytes(buffer.span().begin(), buffer.span().end());
   size_t length = sizeof(flatbuffers::uoffset_t);
   size_t start = (bytes.size() + length + 15) / 16 * 16 + offset;
   bytes.resize(start + vector->size() * sizeof(T) + 16);  // a vector never ends its buffer
   std::memcpy(bytes.data() + start - length, vector, length + vector->size() * sizeof(T));
-  auto at = static_cast<size_t>(place - buffer.span().data());
+  auto at = static_cast<size_t>(address - buffer.span().data());
   auto distance = static_cast<flatbuffers::uoffset_t>(start - length - at);
   std::memcpy(bytes.data() + at, &distance, sizeof(distance));
   return bytes;

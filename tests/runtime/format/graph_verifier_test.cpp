@@ -151,7 +151,7 @@ TEST_CASE("regions are nested 32 deep at most") {
   CHECK(verifyModelBuffer({builder.GetBufferPointer(), builder.GetSize()}, 128).ok());
 }
 
-TEST_CASE("visitors see each operation and name its place in their errors") {
+TEST_CASE("visitors see each operation and name its location in their errors") {
   GraphT graph = sampleGraph();
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(Graph::Pack(builder, &graph));

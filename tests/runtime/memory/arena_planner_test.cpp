@@ -82,7 +82,7 @@ TEST_CASE("small cases reach the lower bound") {
   CHECK(plan.lowerBound == 4096 + 2048 + 1024 + 512 + 256 + 128);
 }
 
-TEST_CASE("aliases share their place") {
+TEST_CASE("aliases share their offset") {
   // An operation in place: input 0 becomes output 1.
   ArenaPlan plan = planned({{256, 0, 1}, {128, 1, 2}, {256, 2, 3}}, {{0, 1}});
   CHECK(plan.offsets[0] == plan.offsets[1]);

@@ -343,17 +343,17 @@ struct Hall {
 /// A program's membership.
 struct Membership {
   Hall* hall = nullptr;
-  devices::CommunicatorRank place;
+  devices::CommunicatorRank rank;
   std::atomic<int64_t> deadlineNanos{0};
   std::atomic<bool> isInterrupted{false};
 
   static int run(void* state, void* const*) { return static_cast<Membership*>(state)->meet(); }
   int meet() {
     std::unique_lock lock(hall->mutex);
-    const uint64_t mine = ++hall->arrivals[place.member];
+    const uint64_t mine = ++hall->arrivals[rank.member];
     hall->changed.notify_all();
     auto areAll = [&] {
-      return hall->arrivals.size() == place.members &&
+      return hall->arrivals.size() == rank.members &&
              std::all_of(hall->arrivals.begin(), hall->arrivals.end(),
                          [&](const auto& arrival) { return arrival.second >= mine; });
     };
@@ -396,16 +396,16 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
     return absl::OutOfRangeError(absl::StrCat("toy kernel returned ", code));
   }
   absl::Span<const uint32_t> communicators() const override { return communicators_; }
-  absl::Status join(const devices::CommunicatorRank& place) override {
-    membership_.place = place;
-    membership_.hall = &Hall::of(place.id);
+  absl::Status join(const devices::CommunicatorRank& rank) override {
+    membership_.rank = rank;
+    membership_.hall = &Hall::of(rank.id);
     std::lock_guard lock(membership_.hall->mutex);
     ++membership_.hall->joined;
     return absl::OkStatus();
   }
   absl::StatusOr<bool> hasJoined(uint32_t) override {
     std::lock_guard lock(membership_.hall->mutex);
-    return membership_.hall->joined == membership_.place.members;
+    return membership_.hall->joined == membership_.rank.members;
   }
   void setDeadline(int64_t nanos) override { membership_.deadlineNanos.store(nanos); }
   void interrupt() override { membership_.isInterrupted.store(true); }

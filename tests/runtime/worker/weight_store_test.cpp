@@ -45,11 +45,11 @@ std::string got(WeightStore& store, const WeightId& id) {
                      : std::string(weight.status().message());
 }
 
-void turnBit(const std::string& path, std::streamoff place) {
+void turnBit(const std::string& path, std::streamoff offset) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(place);
+  file.seekg(offset);
   const auto byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(place);
+  file.seekp(offset);
   file.put(byte);
 }
 

@@ -58,10 +58,10 @@ void accumulate(PointCode& code, ir::CumulativeOp op, mlir::Value begin, mlir::V
   code.repeat(size, {math.number(type, sums ? 0 : 1)},
               [&](mlir::Value round, mlir::ValueRange before) {
                 mlir::Value at = op.getReverse() ? code.subtract(last, round) : round;
-                mlir::Value place = code.add(begin, code.code().make<arith::MulIOp>(at, apart));
-                mlir::Value x = code.compute(0, place);
+                mlir::Value offset = code.add(begin, code.code().make<arith::MulIOp>(at, apart));
+                mlir::Value x = code.compute(0, offset);
                 mlir::Value all = sums ? math.add(before[0], x) : math.multiply(before[0], x);
-                code.storeComputed(op.getExclusive() ? before[0] : all, 2, place);
+                code.storeComputed(op.getExclusive() ? before[0] : all, 2, offset);
                 return Values{all};
               });
 }
@@ -145,7 +145,7 @@ KernelLaunch buildLrn(mlir::ModuleOp module, ir::LrnOp op, const std::string& sy
   Arithmetic math(code);
   mlir::Type type = codegen::computeType(tensorOf(op.getInput()).getElementType());
   auto number = [&](double value) { return math.number(type, value); };
-  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value place) {
+  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value offset) {
     mlir::Value first = code.subtract(index[1], code.constant((op.getSize() - 1) / 2));
     mlir::Value sum =
         code.repeat(op.getSize(), {number(0)}, [&](mlir::Value round, mlir::ValueRange before) {
@@ -161,7 +161,7 @@ KernelLaunch buildLrn(mlir::ModuleOp module, ir::LrnOp op, const std::string& sy
         math.add(number(op.getBias().convertToDouble()), math.multiply(number(alpha), sum));
     mlir::Value power =
         code.code().make<mlir::math::PowFOp>(base, number(-op.getBeta().convertToDouble()));
-    code.storeComputed(math.multiply(code.compute(0, place), power), 1, place);
+    code.storeComputed(math.multiply(code.compute(0, offset), power), 1, offset);
   });
 }
 

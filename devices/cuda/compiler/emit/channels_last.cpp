@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "devices/codegen/linear_places.h"
+#include "devices/codegen/linear_offsets.h"
 #include "devices/codegen/map_layouts.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -77,11 +77,11 @@ void turnAxes(mlir::Operation* op, int64_t rank) {
   }
 }
 
-/// Whether an access reads, for each element, among the channels of the place that is written: a
+/// Whether an access reads, for each element, among the channels of the position that is written: a
 /// loop moves both alike, or both among the channels.
-bool staysAtPlace(mlir::AffineExpr place, const codegen::MapNest& nest, int64_t channels) {
+bool staysAtPosition(mlir::AffineExpr position, const codegen::MapNest& nest, int64_t channels) {
   size_t loops = nest.loops().size();
-  auto read = codegen::coefficientsOf(place, loops);
+  auto read = codegen::coefficientsOf(position, loops);
   auto written = codegen::coefficientsOf(nest.store(), loops);
   return read && written && llvm::all_of(llvm::zip(*read, *written), [&](auto step) {
            auto [from, to] = step;
@@ -143,7 +143,7 @@ bool shufflesChannels(mlir::Operation* op) {
   auto type = tensorOf(op->getResult(0));
   return llvm::all_of(nest.accesses(), [&](const auto& access) {
     return tensorOf(access.first.first).getShape() == type.getShape() &&
-           staysAtPlace(access.second.place, nest, type.getDimSize(1));
+           staysAtPosition(access.second.offset, nest, type.getDimSize(1));
   });
 }
 

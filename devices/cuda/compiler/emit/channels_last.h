@@ -27,9 +27,9 @@ AloneOperation copyOperation(const TensorDesc& from, const TensorDesc& to,
                              mlir::MLIRContext& context);
 
 /// Whether `op`, a map, has an operand and results with as many channels, and moves elements within
-/// the channels of their places, as reshapes of channels into groups with a transposition between
-/// do. With the channels last that is one kernel that reads and writes whole lines. Requires an
-/// empty codegen::whyNotMap(op).
+/// the channels of their positions, as reshapes of channels into groups with a transposition
+/// between do. With the channels last that is one kernel that reads and writes whole lines.
+/// Requires an empty codegen::whyNotMap(op).
 bool shufflesChannels(mlir::Operation* op);
 
 /// Whether a gr.transpose puts the channels last, or brings them back from there: with the operand,

@@ -251,8 +251,8 @@ PointCode::Values loadEach(ThreadCode& thread, mlir::Type memory, mlir::Value nu
     }
     return elements;
   }
-  mlir::Value place = thread.make<arith::MulIOp>(number, thread.constant(lanes));
-  mlir::Value loaded = thread.load(thread.address(0, memory, place), memory, lanes);
+  mlir::Value offset = thread.make<arith::MulIOp>(number, thread.constant(lanes));
+  mlir::Value loaded = thread.load(thread.address(0, memory, offset), memory, lanes);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     elements.push_back(thread.make<mlir::vector::ExtractOp>(loaded, lane));
   }
@@ -276,10 +276,10 @@ void storeEach(ThreadCode& thread, llvm::ArrayRef<mlir::Value> elements, mlir::T
     }
     return thread.store(joined, thread.address(1, word, number));
   }
-  mlir::Value place = thread.make<arith::MulIOp>(number, thread.constant(lanes));
+  mlir::Value offset = thread.make<arith::MulIOp>(number, thread.constant(lanes));
   mlir::Value joined = thread.make<mlir::vector::FromElementsOp>(
       mlir::VectorType::get({lanes}, memory), mlir::ValueRange(elements));
-  thread.store(joined, thread.address(1, memory, place));
+  thread.store(joined, thread.address(1, memory, offset));
 }
 
 /// A thread an element, or some side by side: `convert` makes what is stored of what is loaded, as
@@ -307,9 +307,9 @@ KernelLaunch buildFromReduced(mlir::ModuleOp module, ir::CastOp op, const std::s
   return buildEach(module, op, symbol, 1, [&](PointCode& code, mlir::Value x) {
     ThreadCode& thread = code.code();
     mlir::OpBuilder& builder = thread.builder();
-    mlir::Value place = thread.make<arith::IndexCastUIOp>(builder.getIndexType(), x);
+    mlir::Value index = thread.make<arith::IndexCastUIOp>(builder.getIndexType(), x);
     mlir::Type entry = toReduced ? mlir::Type(builder.getI8Type()) : builder.getF32Type();
-    mlir::Value value = thread.load(thread.tableAddress(0, entry, place), entry, 1);
+    mlir::Value value = thread.load(thread.tableAddress(0, entry, index), entry, 1);
     if (toReduced) {
       return value;
     }

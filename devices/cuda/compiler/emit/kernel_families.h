@@ -24,7 +24,7 @@ KernelFamily fillKernels();
 KernelFamily convertKernels();
 /// resize, where it is no map.
 KernelFamily resizeKernels();
-/// grid_sample, roi_align: interpolation at computed places.
+/// grid_sample, roi_align: interpolation at computed positions.
 KernelFamily sampleKernels();
 /// scatter_elements, scatter_nd.
 KernelFamily scatterKernels();

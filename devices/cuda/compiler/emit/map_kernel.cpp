@@ -1,6 +1,6 @@
 #include "devices/cuda/compiler/emit/map_kernel.h"
 
-#include "devices/codegen/linear_places.h"
+#include "devices/codegen/linear_offsets.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/terms.h"
 #include "devices/cuda/compiler/emit/thread_code.h"
@@ -61,16 +61,16 @@ class MapKernelBuilder {
   }
 
  private:
-  /// What `place` moves by from one iteration of the innermost loop to the next; nothing where that
-  /// differs.
-  std::optional<int64_t> innermostStride(mlir::AffineExpr place) const {
-    auto flat = codegen::coefficientsOf(place, loops_.size());
+  /// What `offset` moves by from one iteration of the innermost loop to the next; nothing where
+  /// that differs.
+  std::optional<int64_t> innermostStride(mlir::AffineExpr offset) const {
+    auto flat = codegen::coefficientsOf(offset, loops_.size());
     return flat ? std::optional((*flat)[loops_.size() - 1]) : std::nullopt;
   }
 
-  /// A place with an innermost stride of one: vectors begin at multiples of their elements.
-  bool isAligned(mlir::AffineExpr place, int64_t lanes) const {
-    auto flat = codegen::coefficientsOf(place, loops_.size());
+  /// An offset with an innermost stride of one: vectors begin at multiples of their elements.
+  bool isAligned(mlir::AffineExpr offset, int64_t lanes) const {
+    auto flat = codegen::coefficientsOf(offset, loops_.size());
     if (!flat) {
       return false;
     }
@@ -90,7 +90,7 @@ class MapKernelBuilder {
       widest = std::max(widest, bytesOf(tensorOf(result).getElementType()));
     }
     for (const auto& [key, access] : nest_.accesses()) {
-      bool isInOrder = innermostStride(access.place) == 1;
+      bool isInOrder = innermostStride(access.offset) == 1;
       widest = isInOrder ? std::max(widest, bytesOf(access.element)) : widest;
     }
     int64_t lanes = kVectorBytes / widest;
@@ -133,7 +133,7 @@ class MapKernelBuilder {
       sizes.add(loops_.back());
     }
     for (const auto& [key, access] : nest_.accesses()) {
-      sizes.addOf(access.place);
+      sizes.addOf(access.offset);
     }
     sizes.addOf(nest_.store());
   }
@@ -196,9 +196,9 @@ class MapKernelBuilder {
     code_.complainIf(codegen::anyOf(isZero).value, KernelError::kDivision);
   }
 
-  mlir::Value address(unsigned argument, mlir::Type memory, mlir::AffineExpr place,
+  mlir::Value address(unsigned argument, mlir::Type memory, mlir::AffineExpr offset,
                       mlir::ValueRange indices) {
-    mlir::Value index = code_.sizes().apply(code_.builder(), code_.loc(), place, indices);
+    mlir::Value index = code_.sizes().apply(code_.builder(), code_.loc(), offset, indices);
     return code_.address(argument, memory, index);
   }
 
@@ -207,10 +207,10 @@ class MapKernelBuilder {
   mlir::Value emitLoad(const MapAccess& access, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(access.element);
     mlir::Type compute = nest_.valueType(access.element);
-    std::optional<int64_t> stride = innermostStride(access.place);
+    std::optional<int64_t> stride = innermostStride(access.offset);
     bool isOne = lanes == 1 || stride == 0;
-    bool isVector = isOne || (stride == 1 && isAligned(access.place, lanes));
-    mlir::Value first = address(access.argument, memory, access.place, indices);
+    bool isVector = isOne || (stride == 1 && isAligned(access.offset, lanes));
+    mlir::Value first = address(access.argument, memory, access.offset, indices);
     mlir::Value value = isVector ? code_.load(first, memory, isOne ? 1 : lanes)
                                  : emitGather(access, memory, first, indices, lanes);
     value = codegen::fromMemory(code_.builder(), code_.loc(), value, compute);
@@ -229,11 +229,11 @@ class MapKernelBuilder {
     return vector;
   }
 
-  /// The address of what lane `lane` reads: a few elements after the first one's, or at the place
+  /// The address of what lane `lane` reads: a few elements after the first one's, or at the offset
   /// that its index has.
   mlir::Value laneAddress(const MapAccess& access, mlir::Type memory, mlir::Value first,
                           mlir::ValueRange indices, int64_t lane) {
-    std::optional<int64_t> stride = innermostStride(access.place);
+    std::optional<int64_t> stride = innermostStride(access.offset);
     if (lane == 0) {
       return first;
     }
@@ -242,7 +242,7 @@ class MapKernelBuilder {
     }
     llvm::SmallVector<mlir::Value> moved(indices);
     moved.back() = code_.make<arith::AddIOp>(moved.back(), code_.constant(lane));
-    return address(access.argument, memory, access.place, moved);
+    return address(access.argument, memory, access.offset, moved);
   }
 
   mlir::Operation* op_;

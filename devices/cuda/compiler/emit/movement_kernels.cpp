@@ -64,9 +64,9 @@ class PartsBuilder {
       if (lengths_[i] == 0) {
         continue;
       }
-      mlir::Value place =
+      mlir::Value offset =
           code.subtract(code.add(code.times(index[0], lengths_[i]), column), code.number(begin));
-      mlir::Value here = code.address(firstPart + static_cast<unsigned>(i), place);
+      mlir::Value here = code.address(firstPart + static_cast<unsigned>(i), offset);
       address = address ? code.select(code.isLess(column, code.number(end)), here, address) : here;
     }
     return address;
@@ -99,8 +99,8 @@ KernelLaunch buildGather(mlir::ModuleOp module, ir::GatherOp op, const std::stri
   code.addSizes({size, inner});
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
     mlir::Value row = code.add(code.times(index[0], size), code.loadIndex(1, index[1], size));
-    mlir::Value place = code.add(code.times(row, inner), code.times(index[2], lanes));
-    code.store(code.load(0, place, lanes), 2, code.times(number, lanes));
+    mlir::Value offset = code.add(code.times(row, inner), code.times(index[2], lanes));
+    code.store(code.load(0, offset, lanes), 2, code.times(number, lanes));
   });
 }
 
@@ -113,7 +113,7 @@ KernelLaunch buildGatherElements(mlir::ModuleOp module, ir::GatherElementsOp op,
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
     PointCode::Values from(index);
     from[axis] = code.loadIndex(1, number, dims[axis]);
-    code.store(code.load(0, code.placeOf(from, dims)), 2, number);
+    code.store(code.load(0, code.offsetOf(from, dims)), 2, number);
   });
 }
 
@@ -138,8 +138,8 @@ KernelLaunch buildGatherNd(mlir::ModuleOp module, ir::GatherNdOp op, const std::
       mlir::Value at = code.add(vector, code.constant(static_cast<int64_t>(d)));
       slice = code.add(code.times(slice, size), code.loadIndex(1, at, size));
     }
-    mlir::Value place = code.add(code.times(slice, inner), code.times(index[2], lanes));
-    code.store(code.load(0, place, lanes), 2, code.times(number, lanes));
+    mlir::Value offset = code.add(code.times(slice, inner), code.times(index[2], lanes));
+    code.store(code.load(0, offset, lanes), 2, code.times(number, lanes));
   });
 }
 
@@ -175,7 +175,7 @@ KernelLaunch buildPad(mlir::ModuleOp module, ir::PadOp op, const std::string& sy
       isInside = isInside ? code.both(isInside, inside) : inside;
       from.push_back(shownIndex(code, op.getMode(), at, dims[i]));
     }
-    mlir::Value value = code.load(0, code.placeOf(from, dims));
+    mlir::Value value = code.load(0, code.offsetOf(from, dims));
     if (op.getMode() == ir::PadMode::kConstant && isInside) {
       value = code.select(isInside, value, code.load(2, code.constant(0)));
     }

@@ -79,24 +79,24 @@ mlir::Value PointCode::clamped(mlir::Value a, int64_t size) {
   return code_.make<arith::MinSIOp>(positive, subtract(number(size), constant(1)));
 }
 
-PointCode::Values PointCode::indexOf(mlir::Value place, llvm::ArrayRef<int64_t> dims) {
+PointCode::Values PointCode::indexOf(mlir::Value offset, llvm::ArrayRef<int64_t> dims) {
   Values index(dims.size());
   for (size_t d = dims.size(); d-- > 1;) {
-    index[d] = code_.make<arith::RemUIOp>(place, number(dims[d]));
-    place = code_.make<arith::DivUIOp>(place, number(dims[d]));
+    index[d] = code_.make<arith::RemUIOp>(offset, number(dims[d]));
+    offset = code_.make<arith::DivUIOp>(offset, number(dims[d]));
   }
   if (!index.empty()) {
-    index[0] = place;
+    index[0] = offset;
   }
   return index;
 }
 
-mlir::Value PointCode::placeOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims) {
-  mlir::Value place = constant(0);
+mlir::Value PointCode::offsetOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims) {
+  mlir::Value offset = constant(0);
   for (auto [i, value] : llvm::enumerate(index)) {
-    place = i == 0 ? value : add(times(place, dims[i]), value);
+    offset = i == 0 ? value : add(times(offset, dims[i]), value);
   }
-  return place;
+  return offset;
 }
 
 mlir::Type PointCode::elementOf(unsigned argument) const {
@@ -106,32 +106,32 @@ mlir::Type PointCode::elementOf(unsigned argument) const {
   return codegen::tensorOf(value).getElementType();
 }
 
-mlir::Value PointCode::address(unsigned argument, mlir::Value place) {
-  return code_.address(argument, codegen::memoryType(elementOf(argument)), place);
+mlir::Value PointCode::address(unsigned argument, mlir::Value offset) {
+  return code_.address(argument, codegen::memoryType(elementOf(argument)), offset);
 }
 
-mlir::Value PointCode::load(unsigned argument, mlir::Value place, int64_t lanes) {
-  return code_.load(address(argument, place), codegen::memoryType(elementOf(argument)), lanes);
+mlir::Value PointCode::load(unsigned argument, mlir::Value offset, int64_t lanes) {
+  return code_.load(address(argument, offset), codegen::memoryType(elementOf(argument)), lanes);
 }
 
-void PointCode::store(mlir::Value value, unsigned argument, mlir::Value place) {
-  code_.store(value, address(argument, place));
+void PointCode::store(mlir::Value value, unsigned argument, mlir::Value offset) {
+  code_.store(value, address(argument, offset));
 }
 
-mlir::Value PointCode::compute(unsigned argument, mlir::Value place) {
-  return codegen::fromMemory(code_.builder(), code_.loc(), load(argument, place),
+mlir::Value PointCode::compute(unsigned argument, mlir::Value offset) {
+  return codegen::fromMemory(code_.builder(), code_.loc(), load(argument, offset),
                              codegen::computeType(elementOf(argument)));
 }
 
-void PointCode::storeComputed(mlir::Value value, unsigned argument, mlir::Value place) {
+void PointCode::storeComputed(mlir::Value value, unsigned argument, mlir::Value offset) {
   mlir::Type memory = codegen::memoryType(elementOf(argument));
-  store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), argument, place);
+  store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), argument, offset);
 }
 
-mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t size, bool fromEnd,
+mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value offset, int64_t size, bool fromEnd,
                                  KernelError error) {
-  mlir::Value wide = compute(operand, place);
-  // In the index's own type, as places may be computed in less bits; one unsigned comparison.
+  mlir::Value wide = compute(operand, offset);
+  // In the index's own type, as offsets may be computed in less bits; one unsigned comparison.
   if (size <= std::numeric_limits<int32_t>::max() || !wide.getType().isInteger(32)) {
     mlir::Value count = code_.make<arith::IndexCastOp>(wide.getType(), number(size));
     mlir::Value shifted = fromEnd ? code_.make<arith::AddIOp>(wide, count) : wide;
@@ -140,7 +140,7 @@ mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t si
       mlir::Type type = code_.builder().getI64Type();
       auto asI64 = [&](mlir::Value value) { return code_.make<arith::IndexCastOp>(type, value); };
       mlir::Value given = wide.getType() == type ? wide : code_.make<arith::ExtSIOp>(type, wide);
-      return {given, asI64(place), asI64(number(size))};
+      return {given, asI64(offset), asI64(number(size))};
     };
     mlir::Value isWrong = code_.make<arith::CmpIOp>(arith::CmpIPredicate::uge, shifted, most);
     if (error == KernelError::kIndex) {

@@ -9,7 +9,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// Emits one kernel: a thread has a place in a grid of any number of dims, and says what it does
+/// Emits one kernel: a thread has a position in a grid of any number of dims, and says what it does
 /// there by arithmetic on indices (values of index type) and accesses to the operands and results.
 class PointCode {
  public:
@@ -40,22 +40,22 @@ class PointCode {
   mlir::Value isInside(mlir::Value a, int64_t size);  ///< 0 <= a < size
   /// The nearest of 0 … size - 1.
   mlir::Value clamped(mlir::Value a, int64_t size);
-  /// Row-major place of `index` in a tensor of `dims`.
-  mlir::Value placeOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims);
-  /// The index at such a place.
-  Values indexOf(mlir::Value place, llvm::ArrayRef<int64_t> dims);
+  /// Row-major offset of `index` in a tensor of `dims`.
+  mlir::Value offsetOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims);
+  /// The index at such an offset.
+  Values indexOf(mlir::Value offset, llvm::ArrayRef<int64_t> dims);
 
   /// The address of an element of an operand, or, counted on, of a result.
-  mlir::Value address(unsigned argument, mlir::Value place);
+  mlir::Value address(unsigned argument, mlir::Value offset);
   /// An element, or `lanes` that lie next to each other, as they are in memory.
-  mlir::Value load(unsigned argument, mlir::Value place, int64_t lanes = 1);
-  void store(mlir::Value value, unsigned argument, mlir::Value place);
+  mlir::Value load(unsigned argument, mlir::Value offset, int64_t lanes = 1);
+  void store(mlir::Value value, unsigned argument, mlir::Value offset);
   /// One element in the type that it is computed in.
-  mlir::Value compute(unsigned argument, mlir::Value place);
-  void storeComputed(mlir::Value value, unsigned argument, mlir::Value place);
+  mlir::Value compute(unsigned argument, mlir::Value offset);
+  void storeComputed(mlir::Value value, unsigned argument, mlir::Value offset);
   /// The index that an operand of i32 or i64 holds, counted from the end where it is negative and
   /// `fromEnd`; the nearest of 0 … size - 1, and a complaint, where it is out of range.
-  mlir::Value loadIndex(unsigned operand, mlir::Value place, int64_t size, bool fromEnd = true,
+  mlir::Value loadIndex(unsigned operand, mlir::Value offset, int64_t size, bool fromEnd = true,
                         KernelError error = KernelError::kIndex);
 
   /// Does `body` for count rounds with values that go from one to the next; what they are after the

@@ -13,7 +13,7 @@ namespace graphrun::devices::cuda {
 /// The attribute of a function that says how many threads each block has (i32).
 inline constexpr llvm::StringLiteral kBlockThreadsAttr = "kernel.block_threads";
 
-/// The attribute of a module that says in how many bits places in memory are computed: 32 or 64
+/// The attribute of a module that says in how many bits offsets in memory are computed: 32 or 64
 /// (i32). 64 where it is missing.
 inline constexpr llvm::StringLiteral kIndexBitsAttr = "kernel.index_bits";
 

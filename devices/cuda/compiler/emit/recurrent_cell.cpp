@@ -120,18 +120,18 @@ class CellBuilder {
     time_ = isReal_ ? code_.select(isReal_, time, step) : time;
   }
 
-  mlir::Value address(CellTable table, mlir::Value place) {
-    return code_.code().tableAddress(static_cast<size_t>(table), memory_, place);
+  mlir::Value address(CellTable table, mlir::Value offset) {
+    return code_.code().tableAddress(static_cast<size_t>(table), memory_, offset);
   }
-  mlir::Value fromTable(CellTable table, mlir::Value place) {
+  mlir::Value fromTable(CellTable table, mlir::Value offset) {
     ThreadCode& thread = code_.code();
-    mlir::Value value = thread.load(address(table, place), memory_, 1);
+    mlir::Value value = thread.load(address(table, offset), memory_, 1);
     return codegen::fromMemory(thread.builder(), thread.loc(), value, type_);
   }
   /// Column j of a gate in rows of G*H.
   mlir::Value inRow(mlir::Value row, int64_t gate) {
-    mlir::Value place = code_.add(code_.times(row, rows_), column_);
-    return gate == 0 ? place : code_.add(place, code_.number(gate * hidden_));
+    mlir::Value offset = code_.add(code_.times(row, rows_), column_);
+    return gate == 0 ? offset : code_.add(offset, code_.number(gate * hidden_));
   }
   mlir::Value bias(int64_t gate) {
     return code_.compute(3, gate == 0 ? column_ : code_.add(column_, code_.number(gate * hidden_)));
@@ -148,8 +148,8 @@ class CellBuilder {
   }
   mlir::Value peephole(int64_t gate, mlir::Value state) {
     unsigned operand = op_->getNumOperands() - 1;
-    mlir::Value place = gate == 0 ? column_ : code_.add(column_, code_.number(gate * hidden_));
-    return math_.multiply(code_.compute(operand, place), state);
+    mlir::Value offset = gate == 0 ? column_ : code_.add(column_, code_.number(gate * hidden_));
+    return math_.multiply(code_.compute(operand, offset), state);
   }
 
   mlir::Value lstm() {

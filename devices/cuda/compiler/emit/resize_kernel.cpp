@@ -100,7 +100,7 @@ absl::StatusOr<ResizeRule> ruleOf(ir::ResizeOp op) {
 struct AxisTable {
   size_t dim;
   int64_t taps;
-  std::vector<int32_t> places;
+  std::vector<int32_t> positions;
   std::vector<double> weights;
 
   AxisTable(size_t dim, const ResizeRule& rule, ir::ResizeOp op, double scale,
@@ -113,7 +113,7 @@ struct AxisTable {
     axis.update(rule, scale, region);
     for (int64_t x = 0; x < out; ++x) {
       for (const Tap& tap : axis.of(x)) {
-        places.push_back(axis.isOutside(x) ? -1 : static_cast<int32_t>(tap.index));
+        positions.push_back(axis.isOutside(x) ? -1 : static_cast<int32_t>(tap.index));
         weights.push_back(tap.weight);
       }
     }
@@ -124,8 +124,8 @@ struct AxisTable {
     if (taps != 1) {
       return false;
     }
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i] != static_cast<int32_t>(i)) {
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i] != static_cast<int32_t>(i)) {
         return false;
       }
     }
@@ -189,7 +189,7 @@ class ResizeBuilder {
       if (stays || table.isIdentity()) {
         continue;
       }
-      kernels_.plan.tables.push_back(bytesOf(table.places));
+      kernels_.plan.tables.push_back(bytesOf(table.positions));
       if (!isNearest()) {
         std::vector<float> narrow(table.weights.begin(), table.weights.end());
         kernels_.plan.tables.push_back(weight_.isF64() ? bytesOf(table.weights) : bytesOf(narrow));
@@ -198,16 +198,17 @@ class ResizeBuilder {
     }
   }
 
-  /// Entry `place` of the table of places or of weights of the `axis`-th dim that has one.
-  mlir::Value placeAt(size_t axis, mlir::Value place) {
+  /// Entry `position` of the table of positions or of weights of the `axis`-th dim that has one.
+  mlir::Value positionAt(size_t axis, mlir::Value position) {
     size_t table = isNearest() ? axis : 2 * axis;
     mlir::Type i32 = code_.code().builder().getI32Type();
-    mlir::Value entry = code_.code().load(code_.code().tableAddress(table, i32, place), i32, 1);
+    mlir::Value entry = code_.code().load(code_.code().tableAddress(table, i32, position), i32, 1);
     return code_.code().make<mlir::arith::IndexCastOp>(code_.code().builder().getIndexType(),
                                                        entry);
   }
-  mlir::Value weightAt(size_t axis, mlir::Value place) {
-    return code_.code().load(code_.code().tableAddress(2 * axis + 1, weight_, place), weight_, 1);
+  mlir::Value weightAt(size_t axis, mlir::Value position) {
+    return code_.code().load(code_.code().tableAddress(2 * axis + 1, weight_, position), weight_,
+                             1);
   }
   bool isNearest() const { return rule_.mode == ResizeRule::Mode::kNearest; }
   bool isCrop() const { return rule_.coordinates == ResizeRule::Coordinates::kCrop; }
@@ -216,16 +217,16 @@ class ResizeBuilder {
   mlir::Value isOutside(llvm::ArrayRef<mlir::Value> index) {
     mlir::Value outside;
     for (auto [axis, dim] : llvm::enumerate(axes_)) {
-      mlir::Value first = placeAt(axis, code_.times(index[dim.dim], dim.taps));
+      mlir::Value first = positionAt(axis, code_.times(index[dim.dim], dim.taps));
       mlir::Value here = code_.isLess(first, code_.constant(0));
       outside = outside ? math_.either(outside, here) : here;
     }
     return outside;
   }
-  /// A place that a table has, or any where that is outside.
+  /// A position that a table has, or any where that is outside.
   mlir::Value insideAt(size_t axis, mlir::Value entry) {
-    mlir::Value place = placeAt(axis, entry);
-    return isCrop() ? code_.clamped(place, in_[axes_[axis].dim]) : place;
+    mlir::Value position = positionAt(axis, entry);
+    return isCrop() ? code_.clamped(position, in_[axes_[axis].dim]) : position;
   }
 
   mlir::Value nearest(llvm::ArrayRef<mlir::Value> index) {
@@ -233,16 +234,16 @@ class ResizeBuilder {
     for (auto [axis, dim] : llvm::enumerate(axes_)) {
       from[dim.dim] = insideAt(axis, index[dim.dim]);
     }
-    return code_.load(0, code_.placeOf(from, in_));
+    return code_.load(0, code_.offsetOf(from, in_));
   }
   mlir::Value interpolated(llvm::ArrayRef<mlir::Value> index) {
     return inMemory(sum(0, index, Values(index)));
   }
 
-  /// The weighted sum over the taps of the dims from `axis` on; `from` has the other places.
+  /// The weighted sum over the taps of the dims from `axis` on; `from` has the other positions.
   mlir::Value sum(size_t axis, llvm::ArrayRef<mlir::Value> index, const Values& from) {
     if (axis == axes_.size()) {
-      mlir::Value x = code_.compute(0, code_.placeOf(from, in_));
+      mlir::Value x = code_.compute(0, code_.offsetOf(from, in_));
       return codegen::emitCast(code_.code().builder(), code_.code().loc(), x, element_, weight_);
     }
     size_t dim = axes_[axis].dim;

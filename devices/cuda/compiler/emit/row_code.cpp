@@ -177,9 +177,9 @@ mlir::Value RowCode::computed(mlir::Value elements) {
                      : code_.make<arith::ExtSIOp>(type, elements);
 }
 
-mlir::Value RowCode::elementAddress(mlir::Value place) {
-  return rows_.arePartial ? code_.scratchAddress(0, memory_, place)
-                          : code_.address(0, memory_, place);
+mlir::Value RowCode::elementAddress(mlir::Value offset) {
+  return rows_.arePartial ? code_.scratchAddress(0, memory_, offset)
+                          : code_.address(0, memory_, offset);
 }
 
 mlir::Value RowCode::spread(mlir::Value scalar) {
@@ -198,14 +198,14 @@ mlir::Value RowCode::firstElement() {
   return spread(computed(element));
 }
 
-mlir::Value RowCode::placeOf(mlir::Value column) {
+mlir::Value RowCode::offsetOf(mlir::Value column) {
   mlir::Value offset =
       rows_.inner == 1 ? column : code_.make<arith::MulIOp>(column, code_.number(rows_.inner));
   return code_.make<arith::AddIOp>(begin_, offset);
 }
 
 mlir::Value RowCode::elementsAt(mlir::Value column) {
-  mlir::Value elements = code_.load(elementAddress(placeOf(column)), memory_, lanes_);
+  mlir::Value elements = code_.load(elementAddress(offsetOf(column)), memory_, lanes_);
   return computed(elements);
 }
 
@@ -217,7 +217,7 @@ mlir::Value RowCode::loadColumn(unsigned operand, mlir::Value column) {
 
 void RowCode::storeAt(mlir::Value column, mlir::Value value) {
   mlir::Type memory = memoryTypeOf(op_->getResult(0));
-  mlir::Value address = code_.address(op_->getNumOperands(), memory, placeOf(column));
+  mlir::Value address = code_.address(op_->getNumOperands(), memory, offsetOf(column));
   code_.store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), address);
 }
 
@@ -228,9 +228,9 @@ mlir::Type RowCode::memoryTypeOf(mlir::Value value) const {
 void RowCode::storeRow(mlir::Value scalar) {
   auto store = [&] {
     if (rows_.parts > 1) {
-      mlir::Value place = code_.make<arith::MulIOp>(row_, code_.number(rows_.parts));
-      place = code_.make<arith::AddIOp>(place, part_);
-      return code_.store(scalar, code_.scratchAddress(0, compute_, place));
+      mlir::Value offset = code_.make<arith::MulIOp>(row_, code_.number(rows_.parts));
+      offset = code_.make<arith::AddIOp>(offset, part_);
+      return code_.store(scalar, code_.scratchAddress(0, compute_, offset));
     }
     mlir::Type memory = memoryTypeOf(op_->getResult(0));
     mlir::Value address = code_.address(op_->getNumOperands(), memory, row_);

@@ -66,7 +66,7 @@ class RowCode {
   /// the result however often it is combined: one scalar, the same in all threads of the row.
   mlir::Value reduce(mlir::Value start, Element element, Combine combine);
 
-  /// Does `body` for all elements x of the row at the places in the row that it is given.
+  /// Does `body` for all elements x of the row at the offsets in the row that it is given.
   void forEach(llvm::function_ref<void(mlir::Value x, mlir::Value column)> body);
 
   /// Stores a value along the row at a column of result 0.
@@ -82,8 +82,8 @@ class RowCode {
   mlir::Type memoryTypeOf(mlir::Value value) const;
   mlir::Value firstColumn();
   mlir::Value computed(mlir::Value elements);
-  mlir::Value elementAddress(mlir::Value place);
-  mlir::Value placeOf(mlir::Value column);
+  mlir::Value elementAddress(mlir::Value offset);
+  mlir::Value offsetOf(mlir::Value column);
   mlir::Value elementsAt(mlir::Value column);
   mlir::Value reduceByThread(mlir::Value start, Element element, Combine combine);
   mlir::Value acrossLanes(mlir::Value vector, Combine combine);

@@ -1,4 +1,4 @@
-// Kernels that interpolate at computed places: a thread an element of the result.
+// Kernels that interpolate at computed positions: a thread an element of the result.
 #include <limits>
 
 #include "devices/codegen/index_maps.h"
@@ -13,7 +13,7 @@ using Dims = llvm::ArrayRef<int64_t>;
 using Values = PointCode::Values;
 namespace arith = mlir::arith;
 
-/// Places further away are as good as this far: all of them are outside, and an i32 holds them.
+/// Positions further away are as good as this far: all of them are outside, and an i32 holds them.
 constexpr double kFar = 0x1p30;
 /// Most samples of a part of a region along a side, as for reference kernels.
 constexpr int64_t kMostSamples = int64_t{1} << 20;
@@ -27,7 +27,7 @@ class GridBuilder {
         out_(tensorOf(op.getOutput()).getShape()),
         code_(op, out_),
         math_(code_),
-        place_(codegen::computeType(tensorOf(op.getGrid()).getElementType())),
+        positionType_(codegen::computeType(tensorOf(op.getGrid()).getElementType())),
         type_(codegen::computeType(tensorOf(op.getInput()).getElementType())) {
     code_.addSizes(in_);
     code_.addSizes(out_);
@@ -39,7 +39,7 @@ class GridBuilder {
       at.append(index.begin() + 2, index.end());
       Dims points = out_.drop_front(1);
       mlir::Value rank = code_.constant(static_cast<int64_t>(spatial()));
-      mlir::Value point = code_.code().make<arith::MulIOp>(code_.placeOf(at, points), rank);
+      mlir::Value point = code_.code().make<arith::MulIOp>(code_.offsetOf(at, points), rank);
       llvm::SmallVector<llvm::SmallVector<Tap, 4>> taps;
       for (size_t d = 0; d < spatial(); ++d) {
         auto last = static_cast<int64_t>(spatial() - 1 - d);
@@ -58,22 +58,22 @@ class GridBuilder {
 
   size_t spatial() const { return in_.size() - 2; }
   bool isNearest() { return op_.getMode() == ir::Interpolation::kNearest; }
-  mlir::Value real(double value) { return math_.number(place_, value); }
+  mlir::Value real(double value) { return math_.number(positionType_, value); }
   double sizeOf(size_t dim) const { return static_cast<double>(in_[dim + 2]); }
   double low() { return op_.getAlignCorners() ? 0 : -0.5; }
   double high(size_t dim) { return sizeOf(dim) - (op_.getAlignCorners() ? 1 : 0.5); }
 
   /// From [-1, 1] to elements.
-  mlir::Value placeOf(size_t dim, mlir::Value x) {
+  mlir::Value positionOf(size_t dim, mlir::Value x) {
     mlir::Value shifted = math_.add(x, real(1));
-    mlir::Value place =
+    mlir::Value position =
         op_.getAlignCorners()
             ? math_.multiply(math_.divide(shifted, real(2)), real(sizeOf(dim) - 1))
             : math_.divide(math_.subtract(math_.multiply(shifted, real(sizeOf(dim))), real(1)),
                            real(2));
     mlir::Value isNumber =
-        code_.code().make<arith::CmpFOp>(arith::CmpFPredicate::ORD, place, place);
-    return math_.select(isNumber, math_.clamped(place, real(-kFar), real(kFar)), real(-kFar));
+        code_.code().make<arith::CmpFOp>(arith::CmpFPredicate::ORD, position, position);
+    return math_.select(isNumber, math_.clamped(position, real(-kFar), real(kFar)), real(-kFar));
   }
 
   /// Mirrored at the borders until it is between them.
@@ -97,7 +97,7 @@ class GridBuilder {
   }
 
   llvm::SmallVector<Tap, 4> tapsAt(size_t dim, mlir::Value coordinate) {
-    mlir::Value x = placeOf(dim, coordinate);
+    mlir::Value x = positionOf(dim, coordinate);
     x = isNearest() ? code_.code().make<mlir::math::RoundEvenOp>(x) : x;
     x = op_.getPadding() == ir::BorderPadding::kReflection ? reflected(dim, x) : x;
     llvm::SmallVector<Tap, 4> taps;
@@ -145,12 +145,12 @@ class GridBuilder {
     return math_.select(math_.isLess(real(1), d), far, near);
   }
 
-  /// What the taps of the dims from `dim` on add; `from`: channel and places so far.
+  /// What the taps of the dims from `dim` on add; `from`: channel and positions so far.
   mlir::Value sum(size_t dim, llvm::ArrayRef<llvm::SmallVector<Tap, 4>> taps, const Values& from,
                   mlir::Value isInside, mlir::Value weight) {
     mlir::Value zero = math_.number(type_, 0);
     if (dim == spatial()) {
-      mlir::Value x = code_.compute(0, code_.placeOf(from, in_));
+      mlir::Value x = code_.compute(0, code_.offsetOf(from, in_));
       if (weight) {
         x = math_.multiply(x, weight);
         // No weight hides what is not finite.
@@ -175,14 +175,15 @@ class GridBuilder {
 
   /// A weight in the type that elements are computed in.
   mlir::Value inType(mlir::Value weight) {
-    return codegen::emitCast(code_.code().builder(), code_.code().loc(), weight, place_, type_);
+    return codegen::emitCast(code_.code().builder(), code_.code().loc(), weight, positionType_,
+                             type_);
   }
 
   ir::GridSampleOp op_;
   Dims in_, out_;
   PointCode code_;
   Arithmetic math_;
-  mlir::Type place_, type_;
+  mlir::Type positionType_, type_;
 };
 
 /// Emits roi_align.
@@ -212,7 +213,7 @@ class RegionBuilder {
           return Values{withSample(b[0], plane, v, neighboursOf(wide, x, in_[3]))};
         });
       })[0];
-      // In floats, as places may be computed in 32 bits.
+      // In floats, as positions may be computed in 32 bits.
       mlir::Value samples = math_.multiply(tall.samples, wide.samples);
       mlir::Value isNone = math_.isLess(samples, real(1));
       if (isMean) {
@@ -292,10 +293,10 @@ class RegionBuilder {
     mlir::Value isOutside = math_.either(v.isOutside, h.isOutside);
     auto part = [&](bool down, bool right) {
       mlir::Value row = code_.add(code_.times(plane, in_[2]), down ? v.high : v.low);
-      mlir::Value place = code_.add(code_.times(row, in_[3]), right ? h.high : h.low);
+      mlir::Value offset = code_.add(code_.times(row, in_[3]), right ? h.high : h.low);
       mlir::Value tall = down ? v.weight : math_.subtract(real(1), v.weight);
       mlir::Value wide = right ? h.weight : math_.subtract(real(1), h.weight);
-      mlir::Value value = math_.multiply(math_.multiply(tall, wide), code_.compute(0, place));
+      mlir::Value value = math_.multiply(math_.multiply(tall, wide), code_.compute(0, offset));
       return math_.select(isOutside, real(0), value);
     };
     mlir::Value a = part(false, false), b = part(false, true), c = part(true, false),

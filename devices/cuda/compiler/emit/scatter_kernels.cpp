@@ -63,16 +63,16 @@ class Scatter {
   mlir::Value destination(PointCode& code, mlir::Value update) const {
     if (!byElement_) {
       mlir::Value first = code.times(update, static_cast<int64_t>(depth_));
-      mlir::Value place = code.constant(0);
+      mlir::Value offset = code.constant(0);
       for (size_t d = 0; d < depth_; ++d) {
         mlir::Value at = code.add(first, code.constant(static_cast<int64_t>(d)));
-        place = code.add(code.times(place, dims_[d]), code.loadIndex(kIndices, at, dims_[d]));
+        offset = code.add(code.times(offset, dims_[d]), code.loadIndex(kIndices, at, dims_[d]));
       }
-      return place;
+      return offset;
     }
     Values index = code.indexOf(update, picks_);
     index[axis_] = code.loadIndex(kIndices, update, dims_[axis_]);
-    return code.placeOf(index, dims_);
+    return code.offsetOf(index, dims_);
   }
 
   /// The candidate numbered `round` of the destination of an element at `index` in the input.
@@ -84,7 +84,7 @@ class Scatter {
     for (size_t d = 0; d < at.size(); ++d) {
       at[d] = d == axis_ ? round : code.clamped(at[d], picks_[d]);
     }
-    return code.placeOf(at, picks_);
+    return code.offsetOf(at, picks_);
   }
 
  private:
@@ -193,8 +193,8 @@ KernelLaunch buildReduction(mlir::ModuleOp module, mlir::Operation* op, const Sc
         scatter.candidates(), {code.load(kInput, number)},
         [&](mlir::Value round, mlir::ValueRange before) {
           mlir::Value update = scatter.candidate(code, index, round);
-          mlir::Value place = code.add(code.times(update, scatter.slice()), inSlice);
-          mlir::Value x = code.compute(kUpdates, place);
+          mlir::Value offset = code.add(code.times(update, scatter.slice()), inSlice);
+          mlir::Value x = code.compute(kUpdates, offset);
           mlir::Value a = codegen::fromMemory(thread.builder(), thread.loc(), before[0], type);
           mlir::Value next = joined(math, scatter.reduction(), element, a, x, thread);
           next = codegen::toMemory(thread.builder(), thread.loc(), next, memory);

@@ -118,9 +118,9 @@ void ThreadCode::complainIf(mlir::Value condition, KernelError error, Details de
       mlir::Value isFirst = make<mlir::LLVM::ExtractValueOp>(swapped, llvm::ArrayRef<int64_t>{1});
       emitIf(isFirst, [&] {
         for (auto [i, value] : llvm::enumerate(details())) {
-          mlir::Value place = constant(kErrorDetails + static_cast<int64_t>(i));
+          mlir::Value index = constant(kErrorDetails + static_cast<int64_t>(i));
           builder_.create<mlir::LLVM::StoreOp>(loc_, value,
-                                               element(errors_, value.getType(), place));
+                                               element(errors_, value.getType(), index));
         }
       });
     }
@@ -170,27 +170,27 @@ void ThreadCode::emitIf(mlir::Value condition, llvm::function_ref<void()> then,
   }
 }
 
-mlir::Value ThreadCode::address(unsigned argument, mlir::Type memory, mlir::Value place) {
+mlir::Value ThreadCode::address(unsigned argument, mlir::Type memory, mlir::Value index) {
   bool isOperand = argument < op_->getNumOperands();
-  return element(pointers_[isOperand ? argument : argument + tables_], memory, place);
+  return element(pointers_[isOperand ? argument : argument + tables_], memory, index);
 }
 
-mlir::Value ThreadCode::element(mlir::Value array, mlir::Type memory, mlir::Value place) {
-  mlir::Value offset = make<mlir::arith::IndexCastUIOp>(builder_.getI64Type(), place);
+mlir::Value ThreadCode::element(mlir::Value array, mlir::Type memory, mlir::Value index) {
+  mlir::Value offset = make<mlir::arith::IndexCastUIOp>(builder_.getI64Type(), index);
   return make<mlir::LLVM::GEPOp>(array.getType(), memory, array,
                                  llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
 }
 
-mlir::Value ThreadCode::tableAddress(size_t table, mlir::Type memory, mlir::Value place) {
-  return element(pointers_[op_->getNumOperands() + table], memory, place);
+mlir::Value ThreadCode::tableAddress(size_t table, mlir::Type memory, mlir::Value index) {
+  return element(pointers_[op_->getNumOperands() + table], memory, index);
 }
 
-mlir::Value ThreadCode::scratchAddress(int64_t offset, mlir::Type memory, mlir::Value place) {
+mlir::Value ThreadCode::scratchAddress(int64_t offset, mlir::Type memory, mlir::Value index) {
   mlir::Value first = pointers_.back();
   mlir::Value base = make<mlir::LLVM::GEPOp>(
       first.getType(), builder_.getI8Type(), first,
       llvm::ArrayRef<mlir::LLVM::GEPArg>{make<mlir::arith::ConstantIntOp>(offset, 64)});
-  return element(base, memory, place);
+  return element(base, memory, index);
 }
 
 mlir::Value ThreadCode::after(mlir::Value address, mlir::Type memory, int64_t count) {

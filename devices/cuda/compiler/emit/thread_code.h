@@ -1,4 +1,4 @@
-// What one thread of a kernel does, being emitted: parameters, its place in the grid, memory.
+// What one thread of a kernel does, being emitted: parameters, its position in the grid, memory.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_THREAD_CODE_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_THREAD_CODE_H_
 
@@ -69,12 +69,12 @@ class ThreadCode {
               llvm::function_ref<void()> otherwise = nullptr);
 
   /// The address of an element of an operand, or, counted on, of a result.
-  mlir::Value address(unsigned argument, mlir::Type memory, mlir::Value place);
+  mlir::Value address(unsigned argument, mlir::Type memory, mlir::Value index);
   /// The address of an element of a table, or of one behind `offset` bytes of scratch memory.
-  mlir::Value tableAddress(size_t table, mlir::Type memory, mlir::Value place);
-  mlir::Value scratchAddress(int64_t offset, mlir::Type memory, mlir::Value place);
-  /// The address of the element at `place` (of index type) of an array.
-  mlir::Value element(mlir::Value array, mlir::Type memory, mlir::Value place);
+  mlir::Value tableAddress(size_t table, mlir::Type memory, mlir::Value index);
+  mlir::Value scratchAddress(int64_t offset, mlir::Type memory, mlir::Value index);
+  /// The address of the element at `index` (of index type) of an array.
+  mlir::Value element(mlir::Value array, mlir::Type memory, mlir::Value index);
   /// The address `count` elements on.
   mlir::Value after(mlir::Value address, mlir::Type memory, int64_t count);
   /// Elements that lie next to each other: a vector, or one. The address is a multiple of their

@@ -78,7 +78,7 @@ class TileKernelBuilder {
       }
     }
     code_.begin(module, symbol, kBlockThreads, blocks * kBlockThreads);
-    emitPlace();
+    emitOffset();
     tile_ = code_.sharedArray(memory_, side_ * side_);
     emitReads();
     code_.builder().create<mlir::NVVM::Barrier0Op>(code_.loc());
@@ -107,7 +107,7 @@ class TileKernelBuilder {
   }
 
   /// Which tile the block has, and which part of it the thread.
-  void emitPlace() {
+  void emitOffset() {
     mlir::Value rest = code_.block();
     firstColumn_ = scaled(takeOff(rest, tilesOf(columns_)), side_);
     firstRow_ = scaled(takeOff(rest, tilesOf(rows_)), side_);
@@ -139,7 +139,7 @@ class TileKernelBuilder {
     return scaled(add(scaled(row, kWarpThreads), turned), lanes_);
   }
 
-  mlir::Value sharedAddress(mlir::Value place) { return code_.element(tile_, memory_, place); }
+  mlir::Value sharedAddress(mlir::Value offset) { return code_.element(tile_, memory_, offset); }
 
   /// All loads come first. Beyond the edges the last elements are read again.
   void emitReads() {
@@ -149,9 +149,9 @@ class TileKernelBuilder {
     forEachLine([&](mlir::Value line) {
       mlir::Value row = add(firstRow_, line);
       row = code_.make<arith::MinUIOp>(row, code_.number(rows_.size - 1));
-      mlir::Value place = add(from_, add(times(row, rows_.from), column));
+      mlir::Value offset = add(from_, add(times(row, rows_.from), column));
       rows.push_back(line);
-      words.push_back(code_.load(code_.address(0, memory_, place), memory_, lanes_));
+      words.push_back(code_.load(code_.address(0, memory_, offset), memory_, lanes_));
     });
     for (auto [row, word] : llvm::zip(rows, words)) {
       code_.store(word, sharedAddress(wordOf(row, word_)));
@@ -168,8 +168,8 @@ class TileKernelBuilder {
       mlir::Value hasColumn =
           code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, column, code_.number(columns_.size));
       code_.emitIf(code_.make<arith::AndIOp>(hasRow, hasColumn), [&] {
-        mlir::Value place = add(to_, add(times(column, columns_.to), row));
-        code_.store(elementsOf(line, firstRow), code_.address(1, memory_, place));
+        mlir::Value offset = add(to_, add(times(column, columns_.to), row));
+        code_.store(elementsOf(line, firstRow), code_.address(1, memory_, offset));
       });
     });
   }
@@ -180,8 +180,8 @@ class TileKernelBuilder {
     mlir::Value lane = code_.make<arith::RemUIOp>(column, code_.constant(lanes_));
     mlir::Value vector;
     for (int64_t i = 0; i < lanes_; ++i) {
-      mlir::Value place = add(wordOf(add(firstRow, code_.constant(i)), word), lane);
-      mlir::Value element = code_.load(sharedAddress(place), memory_, 1);
+      mlir::Value offset = add(wordOf(add(firstRow, code_.constant(i)), word), lane);
+      mlir::Value element = code_.load(sharedAddress(offset), memory_, 1);
       if (lanes_ == 1) {
         return element;
       }

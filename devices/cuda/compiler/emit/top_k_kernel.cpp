@@ -21,7 +21,7 @@ namespace arith = mlir::arith;
 constexpr int64_t kMostThreads = 256;
 constexpr int64_t kLeastKept = 64, kUsuallyKept = 512, kMostKept = 2048;  // elements of a buffer
 
-constexpr uint64_t kMostPlace = 0xffffffff;
+constexpr uint64_t kMostIndex = 0xffffffff;
 
 bool isWide(mlir::Type element) { return element.getIntOrFloatBitWidth() == 64; }
 
@@ -29,7 +29,7 @@ bool isWide(mlir::Type element) { return element.getIntOrFloatBitWidth() == 64; 
 int64_t mostKept(mlir::Type element) { return isWide(element) ? kMostKept / 2 : kMostKept; }
 
 /// Emits the kernel. An element is one integer, its key: what orders it, and below that, in as many
-/// bits, what of 2^32 - 1 its place leaves, so that of equal ones the first is the greatest.
+/// bits, what of 2^32 - 1 its index leaves, so that of equal ones the first is the greatest.
 class TopKBuilder {
  public:
   explicit TopKBuilder(ir::TopKOp op) : op_(op), type_(tensorOf(op.getInput())), code_(op) {
@@ -99,8 +99,8 @@ class TopKBuilder {
   mlir::Value isLess(mlir::Value a, mlir::Value b) {
     return make<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
   }
-  mlir::Value at(mlir::Value array, mlir::Value place) {
-    return code_.element(array, key(), place);
+  mlir::Value at(mlir::Value array, mlir::Value index) {
+    return code_.element(array, key(), index);
   }
   mlir::Value load(mlir::Value address) { return code_.load(address, key(), 1); }
 
@@ -142,8 +142,8 @@ class TopKBuilder {
     return op_.getLargest() ? result : inverted(result);
   }
 
-  mlir::Value inputAddress(mlir::Value place) {
-    mlir::Value at = add(begin_, times(place, code_.number(inner_)));
+  mlir::Value inputAddress(mlir::Value index) {
+    mlir::Value at = add(begin_, times(index, code_.number(inner_)));
     return code_.address(0, codegen::memoryType(type_.getElementType()), at);
   }
 
@@ -170,17 +170,17 @@ class TopKBuilder {
     mlir::Type memory = codegen::memoryType(type_.getElementType());
     mlir::Type compute = codegen::computeType(type_.getElementType());
     forMine(kept_, [&](mlir::Value slot) {
-      mlir::Value place = add(first, slot);
-      mlir::Value isInside = isLess(place, code_.number(size_));
+      mlir::Value index = add(first, slot);
+      mlir::Value isInside = isLess(index, code_.number(size_));
       code_.emitIf(
           isInside,
           [&] {
-            mlir::Value x = code_.load(inputAddress(place), memory, 1);
+            mlir::Value x = code_.load(inputAddress(index), memory, 1);
             x = codegen::fromMemory(code_.builder(), code_.loc(), x, compute);
             mlir::Value above = make<arith::ShLIOp>(make<arith::ExtSIOp>(key(), orderOf(x)),
                                                     keyNumber(orderBits()));
-            mlir::Value left = make<arith::SubIOp>(keyNumber(kMostPlace),
-                                                   make<arith::IndexCastUIOp>(key(), place));
+            mlir::Value left = make<arith::SubIOp>(keyNumber(kMostIndex),
+                                                   make<arith::IndexCastUIOp>(key(), index));
             code_.store(make<arith::OrIOp>(above, left), at(array, slot));
           },
           [&] { code_.store(leastKey(), at(array, slot)); });
@@ -230,14 +230,14 @@ class TopKBuilder {
   void write(mlir::Value best, mlir::Value begin) {
     mlir::Type memory = codegen::memoryType(type_.getElementType());
     emitLoop(thread_, code_.number(wanted_), threads_, [&](mlir::Value slot) {
-      mlir::Value low = make<arith::AndIOp>(load(at(best, slot)), keyNumber(kMostPlace));
-      mlir::Value place = make<arith::SubIOp>(keyNumber(kMostPlace), low);
-      place = place.getType() == i64() ? place : make<arith::TruncIOp>(i64(), place);
-      mlir::Value from = make<arith::IndexCastUIOp>(code_.builder().getIndexType(), place);
+      mlir::Value low = make<arith::AndIOp>(load(at(best, slot)), keyNumber(kMostIndex));
+      mlir::Value index = make<arith::SubIOp>(keyNumber(kMostIndex), low);
+      index = index.getType() == i64() ? index : make<arith::TruncIOp>(i64(), index);
+      mlir::Value from = make<arith::IndexCastUIOp>(code_.builder().getIndexType(), index);
       mlir::Value to = add(begin, times(slot, code_.number(inner_)));
       mlir::Value x = code_.load(inputAddress(from), memory, 1);
       code_.store(x, code_.address(2, memory, to));
-      code_.store(place, code_.address(3, i64(), to));
+      code_.store(index, code_.address(3, i64(), to));
     });
   }
 

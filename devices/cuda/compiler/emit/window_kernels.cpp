@@ -79,7 +79,7 @@ class PoolBuilder {
       llvm::TypeSwitch<mlir::Operation*>(op_)
           .Case([&](ir::MaxPoolOp) { code_.storeComputed(largest(index), 1, number); })
           .Case([&](ir::MaxPoolWithIndicesOp pool) {
-            storeWithPlace(index, number, pool.getColumnMajor());
+            storeWithIndex(index, number, pool.getColumnMajor());
           })
           .Case([&](ir::AvgPoolOp pool) {
             code_.storeComputed(mean(index, pool.getCountIncludePad()), 1, number);
@@ -102,14 +102,14 @@ class PoolBuilder {
       llvm::function_ref<Values(mlir::ValueRange before, mlir::Value x, mlir::Value isInside)>;
 
   Values overWindow(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
-    return overPlaces(index, values,
-                      [&](mlir::ValueRange before, mlir::Value place, mlir::Value isInside) {
-                        return update(before, code_.compute(0, place), isInside);
-                      });
+    return overOffsets(index, values,
+                       [&](mlir::ValueRange before, mlir::Value offset, mlir::Value isInside) {
+                         return update(before, code_.compute(0, offset), isInside);
+                       });
   }
 
-  /// The same with an element's place.
-  Values overPlaces(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
+  /// The same with an element's offset.
+  Values overOffsets(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
     Values from(index.take_front(2));
     return overDim(0, index, from, nullptr, values, update);
   }
@@ -118,7 +118,7 @@ class PoolBuilder {
   Values overDim(size_t dim, llvm::ArrayRef<mlir::Value> index, const Values& from,
                  mlir::Value isInside, mlir::ValueRange values, Update update) {
     if (dim == window_.kernel.size()) {
-      return update(values, code_.placeOf(inMemoryOrder(llvm::ArrayRef(from)), inMemoryOrder(in_)),
+      return update(values, code_.offsetOf(inMemoryOrder(llvm::ArrayRef(from)), inMemoryOrder(in_)),
                     isInside);
     }
     mlir::Value begin = code_.subtract(code_.times(index[dim + 2], window_.strides[dim]),
@@ -162,18 +162,18 @@ class PoolBuilder {
   mlir::Type element() { return tensorOf(op_->getOperand(0)).getElementType(); }
   bool isInteger() const { return llvm::isa<mlir::IntegerType>(type_); }
 
-  /// The first largest element and its place in the whole input, or one before the plane's where
+  /// The first largest element and its offset in the whole input, or one before the plane's where
   /// there is nothing but padding.
-  void storeWithPlace(llvm::ArrayRef<mlir::Value> index, mlir::Value number, bool reversed) {
+  void storeWithIndex(llvm::ArrayRef<mlir::Value> index, mlir::Value number, bool reversed) {
     mlir::Value least = math_.number(type_, -std::numeric_limits<double>::infinity());
-    Values found = overPlaces(
+    Values found = overOffsets(
         index, {least, code_.constant(-1)},
-        [&](mlir::ValueRange before, mlir::Value place, mlir::Value isInside) {
-          mlir::Value x = code_.compute(0, place);
+        [&](mlir::ValueRange before, mlir::Value offset, mlir::Value isInside) {
+          mlir::Value x = code_.compute(0, offset);
           mlir::Value isFirst = code_.isLess(before[1], code_.constant(0));
           mlir::Value wins = math_.either(isFirst, math_.beats(x, before[0], true, false));
           wins = code_.both(isInside, wins);
-          return Values{code_.select(wins, x, before[0]), code_.select(wins, place, before[1])};
+          return Values{code_.select(wins, x, before[0]), code_.select(wins, offset, before[1])};
         });
     int64_t plane = mlir::ShapedType::getNumElements(in_.drop_front(2));
     mlir::Value begin = code_.times(code_.add(code_.times(index[0], in_[1]), index[1]), plane);
@@ -185,12 +185,12 @@ class PoolBuilder {
     code_.store(math_.asWhole(code_.add(begin, inPlane)), 2, number);
   }
 
-  /// A place in a plane where its dims are counted in reverse order.
-  mlir::Value columnMajor(mlir::Value place) {
+  /// An offset in a plane where its dims are counted in reverse order.
+  mlir::Value columnMajor(mlir::Value offset) {
     Dims plane = in_.drop_front(2);
-    Values at = code_.indexOf(place, plane);
+    Values at = code_.indexOf(offset, plane);
     std::reverse(at.begin(), at.end());
-    return code_.placeOf(at, llvm::to_vector(llvm::reverse(plane)));
+    return code_.offsetOf(at, llvm::to_vector(llvm::reverse(plane)));
   }
 
   mlir::Value mean(llvm::ArrayRef<mlir::Value> index, bool countsPadding) {
@@ -249,30 +249,30 @@ class PoolBuilder {
   mlir::Type type_;
 };
 
-/// In how many places of its image a block lies, along each dim.
-llvm::SmallVector<int64_t> placesOf(ir::Col2ImOp op, llvm::ArrayRef<int64_t> block) {
+/// In how many positions of its image a block lies, along each dim.
+llvm::SmallVector<int64_t> positionsOf(ir::Col2ImOp op, llvm::ArrayRef<int64_t> block) {
   Dims image = tensorOf(op.getResult()).getShape().drop_front(2);
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> positions;
   for (auto [d, size] : llvm::enumerate(image)) {
     int64_t slack = size + op.getPads()[d] + op.getPads()[image.size() + d] -
                     op.getDilations()[d] * (block[d] - 1);
-    places.push_back(slack < 1 ? 0 : (slack - 1) / op.getStrides()[d] + 1);
+    positions.push_back(slack < 1 ? 0 : (slack - 1) / op.getStrides()[d] + 1);
   }
-  return places;
+  return positions;
 }
 
-/// Blocks of images, added up at their places: a thread sums those that cover its element.
+/// Blocks of images, added up at their positions: a thread sums those that cover its element.
 class BlockSums {
  public:
   explicit BlockSums(ir::Col2ImOp op)
       : op_(op),
         block_(ir::constantInts(passes::outsideGroup(op.getBlock()))
                    .value_or(llvm::SmallVector<int64_t>())),
-        places_(placesOf(op, block_)),
+        positions_(positionsOf(op, block_)),
         code_(op, tensorOf(op.getResult()).getShape()),
         math_(code_) {
     code_.addSizes(block_);
-    code_.addSizes(places_);
+    code_.addSizes(positions_);
   }
 
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
@@ -286,8 +286,8 @@ class BlockSums {
   }
 
  private:
-  /// Over the block's dims from `dim` on; `row`: plane and place in the block so far, `column`: the
-  /// block's place.
+  /// Over the block's dims from `dim` on; `row`: plane and index in the block so far, `column`: the
+  /// block's position.
   mlir::Value overDim(size_t dim, llvm::ArrayRef<mlir::Value> index, const Values& row,
                       const Values& column, mlir::Value isInside, mlir::Value sum) {
     if (dim == block_.size()) {
@@ -295,28 +295,28 @@ class BlockSums {
       at.append(column);
       llvm::SmallVector<int64_t> dims = {1};
       dims.append(block_);
-      dims.append(places_);
-      mlir::Value x = code_.compute(0, code_.placeOf(at, dims));
+      dims.append(positions_);
+      mlir::Value x = code_.compute(0, code_.offsetOf(at, dims));
       return code_.select(isInside, math_.add(sum, x), sum);
     }
     mlir::Value first = code_.add(index[dim + 2], code_.constant(op_.getPads()[dim]));
     mlir::Value stride = code_.constant(op_.getStrides()[dim]);
     return code_.repeat(block_[dim], {sum}, [&](mlir::Value k, mlir::ValueRange before) {
       mlir::Value from = code_.subtract(first, code_.times(k, op_.getDilations()[dim]));
-      mlir::Value place = code_.code().make<arith::DivSIOp>(from, stride);
+      mlir::Value position = code_.code().make<arith::DivSIOp>(from, stride);
       mlir::Value isWhole = code_.code().make<arith::CmpIOp>(
-          arith::CmpIPredicate::eq, code_.times(place, op_.getStrides()[dim]), from);
-      mlir::Value inside = code_.both(isWhole, code_.isInside(place, places_[dim]));
+          arith::CmpIPredicate::eq, code_.times(position, op_.getStrides()[dim]), from);
+      mlir::Value inside = code_.both(isWhole, code_.isInside(position, positions_[dim]));
       Values nextRow(row), nextColumn(column);
       nextRow.push_back(k);
-      nextColumn.push_back(code_.clamped(place, places_[dim]));
+      nextColumn.push_back(code_.clamped(position, positions_[dim]));
       return Values{overDim(dim + 1, index, nextRow, nextColumn,
                             isInside ? code_.both(isInside, inside) : inside, before[0])};
     })[0];
   }
 
   ir::Col2ImOp op_;
-  llvm::SmallVector<int64_t> block_, places_;
+  llvm::SmallVector<int64_t> block_, positions_;
   PointCode code_;
   Arithmetic math_;
 };
@@ -330,7 +330,7 @@ std::string whyNotBlock(ir::Col2ImOp op) {
   }
   Dims in = tensorOf(op.getInput()).getShape();
   int64_t channels = tensorOf(op.getResult()).getDimSize(1);
-  bool fits = mlir::ShapedType::getNumElements(placesOf(op, *block)) == in[2] &&
+  bool fits = mlir::ShapedType::getNumElements(positionsOf(op, *block)) == in[2] &&
               mlir::ShapedType::getNumElements(*block) * channels == in[1];
   return fits ? "" : "has a block, an image and a number of columns that do not fit each other";
 }

@@ -167,9 +167,9 @@ TEST_CASE("channel blocks keep their padding zero") {
   fixture.run({x.data(), c.data(), y.data()}, {blocks, blocks}, blocks);
   std::vector<double> expected;
   for (int block = 0; block < 2; ++block) {
-    for (int place = 0; place < 9; ++place) {
+    for (int position = 0; position < 9; ++position) {
       for (int lane = 0; lane < 16; ++lane) {
-        int i = (block * 9 + place) * 16 + lane;
+        int i = (block * 9 + position) * 16 + lane;
         bool inside = block * 16 + lane < 20;
         expected.push_back(inside ? std::exp(double{x[i]} + c[block * 16 + lane]) : 0);
       }
@@ -219,9 +219,9 @@ TEST_CASE("channels last with parameters of a channel") {
   fixture.run({x.data(), c.data(), g.data(), y.data()}, {last, {}, {}}, last);
   std::vector<double> expected;
   for (int n = 0; n < 2; ++n) {
-    for (int place = 0; place < 6; ++place) {
+    for (int position = 0; position < 6; ++position) {
       for (int channel = 0; channel < 21; ++channel) {
-        double sum = double{x[(n * 6 + place) * 21 + channel]} + c[channel];
+        double sum = double{x[(n * 6 + position) * 21 + channel]} + c[channel];
         expected.push_back(sum * g[n * 21 + channel]);
       }
     }
@@ -264,7 +264,8 @@ struct Movement {
   std::function<int64_t(int64_t)> source;
 };
 
-/// N x C x H x W by blocks of b: the operand's elements by the result's, from places to channels.
+/// N x C x H x W by blocks of b: the operand's elements by the result's, from positions to
+/// channels.
 Movement spaceToDepth(int64_t c, int64_t h, int64_t w, int64_t b) {
   auto text = [](std::initializer_list<int64_t> values) {
     return absl::StrCat("tensor<", absl::StrJoin(values, "x"), "xf32>");
@@ -326,7 +327,7 @@ TEST_CASE("nearest neighbours by whole factors are repeated in any layout") {
   bool blocks = layout.order == Order::kChannelBlocks;
   bool last = layout.order == Order::kChannelsLast;
   // Where channel c of a pixel lies; of 12 channels in blocks of 8 the last four are padding.
-  auto place = [&](int64_t n, int64_t c, int64_t pixel, int64_t pixels) {
+  auto offsetOf = [&](int64_t n, int64_t c, int64_t pixel, int64_t pixels) {
     return blocks ? ((n * 2 + c / 8) * pixels + pixel) * 8 + c % 8
            : last ? (n * pixels + pixel) * 12 + c
                   : (n * 12 + c) * pixels + pixel;
@@ -340,8 +341,8 @@ TEST_CASE("nearest neighbours by whole factors are repeated in any layout") {
   for (int64_t i = 0; i < 2 * channels * to; ++i) {
     int64_t n = i / to / channels, c = i / to % channels, pixel = i % to;
     int64_t source = pixel / (up * width) / up * width + pixel % (up * width) / up;
-    float expected = c < 12 ? x[static_cast<size_t>(place(n, c, source, from))] : 0.0F;
-    REQUIRE(y[static_cast<size_t>(place(n, c, pixel, to))] == expected);
+    float expected = c < 12 ? x[static_cast<size_t>(offsetOf(n, c, source, from))] : 0.0F;
+    REQUIRE(y[static_cast<size_t>(offsetOf(n, c, pixel, to))] == expected);
   }
 }
 

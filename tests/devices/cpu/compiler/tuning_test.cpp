@@ -226,7 +226,7 @@ func.func @f(%x: $0 {gr.name = "x"}) -> ($1 {gr.name = "y"}) {
       .kernel;
 }
 
-TEST_CASE("a first run does not sum few places of many channels in planes") {
+TEST_CASE("a first run does not sum few positions of many channels in planes") {
   // One strip, for one thread; the product has work for all of them.
   std::string kernel = firstOfTransposed({512, 256}, {8, 8}, 4);
   CHECK(kernel != "plane_deconv");

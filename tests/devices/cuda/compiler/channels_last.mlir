@@ -3,8 +3,8 @@
 // REQUIRES: cuda
 
 // Convolutions of half types have the channels last, and so has what lies between them: pools, sums,
-// functions, parts along the channels, means over places. Only what comes in is copied; a tensor of one
-// place lies in both ways.
+// functions, parts along the channels, means over positions. Only what comes in is copied; a tensor of one
+// position lies in both ways.
 // CHECK-LABEL: // residual
 // CHECK: generated reorder ({{.*}} 2x16x14x14xbf16) -> ([[X:%.*]] 2x16x14x14xbf16 laid out)
 // CHECK-NEXT: generated reorder ({{.*}} 32x16x3x3xbf16) -> ([[W:%.*]] 32x16x3x3xbf16 laid out)
@@ -52,7 +52,7 @@ func.func @single(%x: tensor<1x4x8x8xf32>) -> tensor<8x64xf32> {
 }
 
 // Channels that are cut into groups and swapped stay last: one kernel between the convolutions. What moves
-// places into channels goes back to where its lines are.
+// positions into channels goes back to where its lines are.
 // CHECK-LABEL: // shuffle
 // CHECK: cudnn.conv gr.conv ({{.*}}) -> ([[A:%.*]] 2x32x14x14xbf16 laid out) then gr.relu
 // CHECK-NEXT: generated gr.group ([[A]] 2x32x14x14xbf16 laid out) -> ([[B:%.*]] 2x32x14x14xbf16 laid out)

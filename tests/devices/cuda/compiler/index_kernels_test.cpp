@@ -29,7 +29,7 @@ TEST_CASE("slices are picked by index vectors") {
         0, true);
 }
 
-/// Of few places, so that updates meet.
+/// Of few elements, so that updates meet.
 TEST_CASE("updates that meet are taken in order") {
   std::string reduction = GENERATE("none", "add", "mul", "min", "max");
   std::string element = GENERATE("f32", "f16", "i64", "u8", "i1");
@@ -110,14 +110,14 @@ TEST_CASE("kernels complain about indices that are out of range, of either sign"
   std::string gather = function("gather {axis = 0 : i64}", {"%a", "%i"},
                                 {"tensor<4x2xf32>", "tensor<3xi64>"}, {"tensor<3x2xf32>"});
   CHECK(complaintOf(gather, dataAndIndices({3}, {3, -4, 0})) == kNone);
-  // Of 64 bits even where places are computed in 32.
+  // Of 64 bits even where offsets are computed in 32.
   for (double bad : {4.0, -5.0, 4294967297.0, -1e18}) {
     CAPTURE(bad);
     KernelCase kernels(gather);
     kernels.interpreted(dataAndIndices({3}, {0, bad, 1}));
     CHECK(kernels.error() == KernelError::kIndex);
     CHECK(kernels.errorRecord().index == static_cast<int64_t>(bad));
-    CHECK(kernels.errorRecord().place == 1);
+    CHECK(kernels.errorRecord().position == 1);
     CHECK(kernels.errorRecord().bound == 4);
   }
   std::string elements = function("gather_elements {axis = 0 : i64}", {"%a", "%i"},

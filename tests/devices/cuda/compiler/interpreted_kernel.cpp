@@ -14,8 +14,8 @@ namespace ptx = graphrun::testing::ptx;
 /// Tensors are this far apart, so that what is beyond one is in none.
 constexpr uint64_t kApart = uint64_t{1} << 40;
 
-/// A tensor's address on the device, by its place among operands and results.
-uint64_t addressOf(size_t place) { return (place + 1) * kApart; }
+/// A tensor's address on the device, by its index among operands and results.
+uint64_t addressOf(size_t index) { return (index + 1) * kApart; }
 
 std::vector<uint8_t> parametersOf(const KernelLaunch& launch, const KernelMemory& memory) {
   std::vector<uint8_t> bytes(launch.arguments.size() * sizeof(uint64_t));
@@ -66,12 +66,12 @@ void interpretKernel(const std::string& ptx, const KernelLaunch& launch,
   std::copy_n(std::begin(launch.block), 3, run.block.begin());
   run.parameters = parametersOf(launch, memory);
   run.find = [&](uint64_t address) {
-    uint64_t place = address / kApart - 1;
-    if (place >= tensors.size()) {
+    uint64_t index = address / kApart - 1;
+    if (index >= tensors.size()) {
       return ptx::Allocation();
     }
-    uint64_t begin = addressOf(place);
-    return ptx::Allocation{begin, begin + tensors[place].size(), tensors[place].data()};
+    uint64_t begin = addressOf(index);
+    return ptx::Allocation{begin, begin + tensors[index].size(), tensors[index].data()};
   };
   auto fault = ptx::run(programOf(ptx, launch.symbol), run);
   REQUIRE((fault ? fault->message : "OK") == "OK");

@@ -160,11 +160,11 @@ cpu::Tensors KernelCase::expected(const cpu::Tensors& operands) const {
 cpu::HostTensor channelsLast(const cpu::HostTensor& dense) {
   const std::vector<int64_t>& dims = dense.spec().dims;
   std::vector<double> from = cpu::values(dense), to(from.size());
-  int64_t places = dims[2] * dims[3];
+  int64_t positions = dims[2] * dims[3];
   for (size_t i = 0; i < from.size(); ++i) {
     auto at = static_cast<int64_t>(i);
-    int64_t image = at / (dims[1] * places), channel = at / places % dims[1];
-    to[static_cast<size_t>((image * places + at % places) * dims[1] + channel)] = from[i];
+    int64_t image = at / (dims[1] * positions), channel = at / positions % dims[1];
+    to[static_cast<size_t>((image * positions + at % positions) * dims[1] + channel)] = from[i];
   }
   return cpu::tensor(dense.spec().type, dims, to);
 }

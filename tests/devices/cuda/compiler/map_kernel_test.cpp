@@ -189,7 +189,7 @@ TEST_CASE("channels that are shuffled stay last") {
   CHECK(cpu::distance(dense.interpreted(operands)[0], dense.expected(operands)[0]) == 0);
 }
 
-TEST_CASE("places are computed in 32 bits where that is enough") {
+TEST_CASE("offsets are computed in 32 bits where that is enough") {
   auto bitsOf = [](KernelCase& map) {
     return map.kernel()->getAttrOfType<mlir::IntegerAttr>(kIndexBitsAttr).getInt();
   };

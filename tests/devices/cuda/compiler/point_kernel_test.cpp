@@ -42,12 +42,12 @@ TEST_CASE("a tensor is cut along an axis") {
 
 TEST_CASE("slices and elements are picked by index") {
   std::string index = GENERATE("i32", "i64");
-  std::string places = absl::StrCat("tensor<2x3x", index, ">");
+  std::string indices = absl::StrCat("tensor<2x3x", index, ">");
   for (const char* axis : {"0", "1", "2"}) {
     std::vector<std::string> dims = {"5", "6", "8"};
     dims[static_cast<size_t>(axis[0] - '0')] = "2x3";
     check(function(absl::StrCat("gather {axis = ", axis, " : i64}"), {"%a", "%i"},
-                   {"tensor<5x6x8xf32>", places},
+                   {"tensor<5x6x8xf32>", indices},
                    {absl::StrCat("tensor<", absl::StrJoin(dims, "x"), "xf32>")}),
           0, true);
   }

@@ -27,9 +27,9 @@ constexpr const char* kCopy = R"(
       %end = arith.index_cast %size : i64 to index
       %works = arith.cmpi ult, %index, %end : index
       scf.if %works {
-        %place = arith.index_castui %index : index to i64
-        %source = llvm.getelementptr %from[%place] : (!llvm.ptr, i64) -> !llvm.ptr, vector<4xf32>
-        %target = llvm.getelementptr %to[%place] : (!llvm.ptr, i64) -> !llvm.ptr, vector<4xf32>
+        %offset = arith.index_castui %index : index to i64
+        %source = llvm.getelementptr %from[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, vector<4xf32>
+        %target = llvm.getelementptr %to[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, vector<4xf32>
         %value = llvm.load %source {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
         llvm.store %value, %target {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
       }

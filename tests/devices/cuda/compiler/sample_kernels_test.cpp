@@ -102,7 +102,7 @@ TEST_CASE("grids point into images") {
   std::string corners = GENERATE("true", "false");
   std::string attributes = absl::StrCat("grid_sample {mode = \"", mode, "\", padding = \"", padding,
                                         "\", align_corners = ", corners, "}");
-  // Of [-3, 3]: many places are outside.
+  // Of [-3, 3]: many positions are outside.
   check(function(attributes, {"%a", "%g"}, {"tensor<2x3x5x7xf32>", "tensor<2x4x6x2xf32>"},
                  {"tensor<2x3x4x6xf32>"}),
         1e-5);

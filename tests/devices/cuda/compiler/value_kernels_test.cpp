@@ -244,7 +244,7 @@ TEST_CASE("bits are taken as another type") {
         0, false, std::move(operands));
 }
 
-TEST_CASE("the place of a window's largest element") {
+TEST_CASE("the position of a window's largest element") {
   std::string reversed = GENERATE("true", "false");
   check(function(absl::StrCat("max_pool_with_indices {kernel = array<i64: 3, 2>, strides = "
                               "array<i64: 2, 2>, dilations = array<i64: 1, 2>, pads = array<i64: "
@@ -254,7 +254,7 @@ TEST_CASE("the place of a window's largest element") {
         0, true);
 }
 
-TEST_CASE("blocks are added up at their places") {
+TEST_CASE("blocks are added up at their positions") {
   check(function("col2im {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = "
                  "array<i64: 1, 0, 0, 1>}",
                  {"%a", "%c0", "%c1"}, {"tensor<2x18x12xf32>", "tensor<2xi64>", "tensor<2xi64>"},

@@ -83,7 +83,7 @@ struct Operand {
   size_t elements() const { return static_cast<size_t>((batch - 1) * stride + columns * ld); }
   int64_t seenRows() const { return transposed ? columns : rows; }
   int64_t seenColumns() const { return transposed ? rows : columns; }
-  int64_t place(int64_t matrix, int64_t row, int64_t column) const {
+  int64_t offset(int64_t matrix, int64_t row, int64_t column) const {
     return matrix * stride + (transposed ? row * ld + column : column * ld + row);
   }
 };
@@ -107,9 +107,9 @@ size_t bytesOf(int64_t type) {
 }
 
 /// The number in memory as an element of `type`.
-double read(const uint8_t* place, int64_t type) {
+double read(const uint8_t* address, int64_t type) {
   auto load = [&](auto value) {
-    std::memcpy(&value, place, sizeof(value));
+    std::memcpy(&value, address, sizeof(value));
     return value;
   };
   switch (type) {
@@ -122,12 +122,12 @@ double read(const uint8_t* place, int64_t type) {
     case CUDA_R_16BF:
       return load(ptx::Brain()).value();
     default:
-      return graphrun::testing::valueOfFloat8(type, *place);
+      return graphrun::testing::valueOfFloat8(type, *address);
   }
 }
 
-void write(double x, uint8_t* place, int64_t type) {
-  auto store = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
+void write(double x, uint8_t* address, int64_t type) {
+  auto store = [&](auto value) { std::memcpy(address, &value, sizeof(value)); };
   switch (type) {
     case CUDA_R_64F:
       return store(x);
@@ -179,9 +179,9 @@ struct Product {
         for (int64_t row = 0; row < d.rows; ++row) {
           double sum = 0;
           for (int64_t k = 0; k < a.seenColumns(); ++k) {
-            sum += (*left)[a.place(m, row, k)] * (*right)[b.place(m, k, column)];
+            sum += (*left)[a.offset(m, row, k)] * (*right)[b.offset(m, k, column)];
           }
-          uint8_t* to = result + d.place(m, row, column) * bytesOf(d.type);
+          uint8_t* to = result + d.offset(m, row, column) * bytesOf(d.type);
           sum = alpha * sum + (beta == 0 ? 0 : beta * read(to, d.type)) +
                 (biased ? read(offsets + row * bytesOf(d.type), d.type) : 0);
           write(activate(epilogue, sum), to, d.type);

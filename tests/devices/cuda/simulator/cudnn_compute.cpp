@@ -82,14 +82,14 @@ class Elements {
   template <typename T>
   T read(const Dims& index) const {
     T value{};
-    std::memcpy(&value, place(index, sizeof(T)), sizeof(T));
+    std::memcpy(&value, address(index, sizeof(T)), sizeof(T));
     return value;
   }
   template <typename T>
   void write(const Dims& index, T value) {
-    std::memcpy(place(index, sizeof(T)), &value, sizeof(T));
+    std::memcpy(address(index, sizeof(T)), &value, sizeof(T));
   }
-  uint8_t* place(const Dims& index, size_t size) const {
+  uint8_t* address(const Dims& index, size_t size) const {
     int64_t at = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       at += index[d] * strides_[d];

@@ -10,11 +10,11 @@ using graphrun::testing::StreamState;
 
 namespace {
 
-// One context a GPU; a handle is the address of its place here.
-int contextPlaces[graphrun::testing::kMostGpus];
+// One context a GPU; a handle is the address of its element here.
+int contexts[graphrun::testing::kMostGpus];
 thread_local std::vector<CUcontext> current;
 
-CUcontext contextOf(CUdevice device) { return reinterpret_cast<CUcontext>(&contextPlaces[device]); }
+CUcontext contextOf(CUdevice device) { return reinterpret_cast<CUcontext>(&contexts[device]); }
 EventState& stateOf(CUevent event) { return *reinterpret_cast<EventState*>(event); }
 
 /// As a host waits that has nothing else to do: other threads may go on meanwhile.
@@ -33,7 +33,7 @@ CUresult untilDone(Attempt attempt) {
 namespace graphrun::testing {
 bool hasContext() { return !current.empty() && current.back() != nullptr; }
 int gpuOf(CUcontext context) {
-  return static_cast<int>(reinterpret_cast<int*>(context) - &contextPlaces[0]);
+  return static_cast<int>(reinterpret_cast<int*>(context) - &contexts[0]);
 }
 int currentGpu() { return gpuOf(current.back()); }
 }  // namespace graphrun::testing

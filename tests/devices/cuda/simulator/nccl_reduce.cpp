@@ -52,14 +52,14 @@ template <typename Access>
 std::string reduce(const std::vector<std::string>& operands, size_t bytes, int operation) {
   std::string result = operands[0];
   for (size_t i = 0; i < result.size(); i += bytes) {
-    char* place = &result[i];
+    char* address = &result[i];
     for (size_t other = 1; other < operands.size(); ++other) {
-      Access::store(place,
-                    combined(Access::load(place), Access::load(&operands[other][i]), operation));
+      Access::store(address,
+                    combined(Access::load(address), Access::load(&operands[other][i]), operation));
     }
     if (operation == ncclAvg) {
-      Access::store(
-          place, Access::load(place) / static_cast<decltype(Access::load(place))>(operands.size()));
+      Access::store(address, Access::load(address) /
+                                 static_cast<decltype(Access::load(address))>(operands.size()));
     }
   }
   return result;

@@ -40,7 +40,7 @@ constexpr auto kIndexed = [](uint32_t lane, uint32_t by, uint32_t limits) {
 /// d[|p], a, by, limits, members. Lanes outside of the segment read themselves.
 template <typename F>
 void shuffle(Warp& warp, const Instruction& instruction, uint32_t mask) {
-  const Place* sources = instruction.operands.data() + instruction.results;
+  const Register* sources = instruction.operands.data() + instruction.results;
   Lanes<uint32_t> from = warp.read<uint32_t>(sources[0]);
   Lanes<uint32_t> by = warp.read<uint32_t>(sources[1]);
   Lanes<uint32_t> limits = warp.read<uint32_t>(sources[2]);

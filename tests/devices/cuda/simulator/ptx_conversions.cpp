@@ -10,31 +10,31 @@ namespace {
 
 /// Lanes of which only the low bits count.
 template <typename V>
-Lanes<V> readLow(const Warp& warp, Place place) {
-  if (place.bytes == sizeof(V)) {
-    return warp.read<V>(place);
+Lanes<V> readLow(const Warp& warp, Register reg) {
+  if (reg.bytes == sizeof(V)) {
+    return warp.read<V>(reg);
   }
   Lanes<V> lanes;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    lanes[lane] = std::bit_cast<V>(static_cast<BitsOfSize<sizeof(V)>>(warp.bits(place, lane)));
+    lanes[lane] = std::bit_cast<V>(static_cast<BitsOfSize<sizeof(V)>>(warp.bits(reg, lane)));
   }
   return lanes;
 }
 
 /// Integers fill a wider register with zeros or their sign.
 template <typename V>
-void writeExtended(Warp& warp, Place place, const Lanes<V>& lanes, uint32_t mask) {
+void writeExtended(Warp& warp, Register reg, const Lanes<V>& lanes, uint32_t mask) {
   if constexpr (std::is_integral_v<V>) {
-    if (place.bytes != sizeof(V)) {
+    if (reg.bytes != sizeof(V)) {
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if ((mask >> lane & 1) != 0) {
-          warp.setBits(place, lane, static_cast<uint64_t>(lanes[lane]));
+          warp.setBits(reg, lane, static_cast<uint64_t>(lanes[lane]));
         }
       }
       return;
     }
   }
-  warp.write(place, lanes, mask);
+  warp.write(reg, lanes, mask);
 }
 
 template <typename F, typename D, typename S>

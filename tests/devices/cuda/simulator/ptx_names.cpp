@@ -11,8 +11,8 @@ constexpr std::array<absl::string_view, static_cast<size_t>(Special::kCount)> kS
     "%tid.x",  "%tid.y",  "%tid.z",    "%ctaid.x",  "%ctaid.y",  "%ctaid.z", "%ntid.x",
     "%ntid.y", "%ntid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid",  "%warpid"};
 
-Operand registerOperand(size_t place) {
-  return {Operand::Kind::kRegister, "", static_cast<int64_t>(place), {}};
+Operand registerOperand(size_t index) {
+  return {Operand::Kind::kRegister, "", static_cast<int64_t>(index), {}};
 }
 
 }  // namespace
@@ -26,9 +26,9 @@ void Names::declareFamily(absl::string_view prefix, Type type, uint64_t count) {
   scopes_.back().families[std::string(prefix)] = {type, count};
 }
 
-void Names::declarePlace(absl::string_view name, Operand::Kind kind, uint64_t place) {
+void Names::declareAddress(absl::string_view name, Operand::Kind kind, uint64_t address) {
   scopes_.back().names[std::string(name)] = {
-      kind, std::string(name), static_cast<int64_t>(place), {}};
+      kind, std::string(name), static_cast<int64_t>(address), {}};
 }
 
 std::optional<Operand> Names::find(absl::string_view name, std::vector<Type>& registers) {

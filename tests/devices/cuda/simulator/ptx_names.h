@@ -23,7 +23,7 @@ class Names {
   void declareRegister(absl::string_view name, Type type, std::vector<Type>& registers);
   void declareFamily(absl::string_view prefix, Type type, uint64_t count);
   /// A parameter or a shared variable.
-  void declarePlace(absl::string_view name, Operand::Kind kind, uint64_t place);
+  void declareAddress(absl::string_view name, Operand::Kind kind, uint64_t address);
   /// What `name` is; nothing where it is not declared.
   std::optional<Operand> find(absl::string_view name, std::vector<Type>& registers);
 

@@ -149,7 +149,7 @@ absl::Status Parser::parseParameter() {
   }
   kernel_.parameters.push_back(
       {static_cast<uint32_t>(begin), static_cast<uint32_t>(variable.bytes)});
-  names_.declarePlace(variable.name, Operand::Kind::kParameter, begin);
+  names_.declareAddress(variable.name, Operand::Kind::kParameter, begin);
   return absl::OkStatus();
 }
 
@@ -239,7 +239,7 @@ absl::Status Parser::parseShared(bool isDynamic) {
   } else {
     kernel_.sharedBytes = begin + variable.bytes;
   }
-  names_.declarePlace(variable.name, Operand::Kind::kShared, begin);
+  names_.declareAddress(variable.name, Operand::Kind::kShared, begin);
   return in_.expect(";");
 }
 

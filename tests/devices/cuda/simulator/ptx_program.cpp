@@ -16,7 +16,7 @@ bool fits(int64_t value, unsigned bytes) {
 
 class Compiler {
  public:
-  explicit Compiler(const Kernel& kernel) : kernel_(kernel), places_(kernel.registers.size()) {
+  explicit Compiler(const Kernel& kernel) : kernel_(kernel), registers_(kernel.registers.size()) {
     program_.name = kernel.name;
     program_.parameters = kernel.parameters;
     program_.blockThreads = kernel.blockThreads;
@@ -47,24 +47,24 @@ class Compiler {
   std::string bindAddress(const Operand& address, Instruction& made);
   std::string bindResult(const Pattern& pattern, const Operand& operand, Instruction& made);
   std::string bindSource(const Pattern& pattern, const Operand& operand, Instruction& made);
-  std::string append(Place place, bool isResult, Instruction& made);
+  std::string append(Register reg, bool isResult, Instruction& made);
 
-  Place newPlace(unsigned bytes) {
-    Place place{program_.slots, static_cast<uint8_t>(bytes)};
+  Register newRegister(unsigned bytes) {
+    Register reg{program_.slots, static_cast<uint8_t>(bytes)};
     program_.slots += static_cast<uint32_t>((bytes * kLanes + kSlotBytes - 1) / kSlotBytes);
-    return place;
+    return reg;
   }
-  Place placeOf(int64_t registerNumber) {
-    Place& place = places_[static_cast<size_t>(registerNumber)];
-    if (place.bytes == 0) {
-      place = newPlace(infoOf(kernel_.registers[static_cast<size_t>(registerNumber)]).bytes);
+  Register registerOf(int64_t registerNumber) {
+    Register& reg = registers_[static_cast<size_t>(registerNumber)];
+    if (reg.bytes == 0) {
+      reg = newRegister(infoOf(kernel_.registers[static_cast<size_t>(registerNumber)]).bytes);
     }
-    return place;
+    return reg;
   }
-  Place constant(uint64_t bits, unsigned bytes) {
+  Register constant(uint64_t bits, unsigned bytes) {
     auto [found, isNew] = constants_.try_emplace({bits, bytes});
     if (isNew) {
-      found->second = newPlace(bytes);
+      found->second = newRegister(bytes);
       program_.constants.push_back({found->second, bits});
     }
     return found->second;
@@ -72,8 +72,8 @@ class Compiler {
 
   const Kernel& kernel_;
   Program program_;
-  std::vector<Place> places_;
-  std::map<std::pair<uint64_t, unsigned>, Place> constants_;
+  std::vector<Register> registers_;
+  std::map<std::pair<uint64_t, unsigned>, Register> constants_;
 };
 
 absl::Status Compiler::addStatement(const Statement& statement) {
@@ -106,7 +106,7 @@ std::string Compiler::bind(const Operation& operation, const Statement& statemen
     if (operation.flow == Flow::kBarrier || operation.flow == Flow::kShuffle) {
       return "got a predicate, which the simulator does not know here";
     }
-    made.guard = static_cast<int>(placeOf(statement.guard).slot);
+    made.guard = static_cast<int>(registerOf(statement.guard).slot);
     made.guardNot = statement.guardNot;
   }
   if (operation.flow == Flow::kBarrier &&
@@ -180,8 +180,8 @@ std::string Compiler::bindAddress(const Operand& address, Instruction& made) {
   }
 }
 
-std::string Compiler::append(Place place, bool isResult, Instruction& made) {
-  made.operands[made.results + made.sources] = place;
+std::string Compiler::append(Register reg, bool isResult, Instruction& made) {
+  made.operands[made.results + made.sources] = reg;
   ++(isResult ? made.results : made.sources);
   return "";
 }
@@ -190,19 +190,19 @@ std::string Compiler::bindResult(const Pattern& pattern, const Operand& operand,
                                  Instruction& made) {
   unsigned bytes = infoOf(pattern.type).bytes;
   if (operand.kind == Kind::kSink) {
-    return append(newPlace(bytes), true, made);
+    return append(newRegister(bytes), true, made);
   }
   if (operand.kind != Kind::kRegister) {
     return "expected a register";
   }
-  Place place = placeOf(operand.value);
+  Register reg = registerOf(operand.value);
   bool isPredicate = kernel_.registers[static_cast<size_t>(operand.value)] == Type::kPred;
-  if (isPredicate != (pattern.type == Type::kPred) || place.bytes < bytes ||
-      (place.bytes > bytes && !pattern.wider)) {
-    return absl::StrCat("got a register of ", place.bytes, " bytes, expected ",
+  if (isPredicate != (pattern.type == Type::kPred) || reg.bytes < bytes ||
+      (reg.bytes > bytes && !pattern.wider)) {
+    return absl::StrCat("got a register of ", reg.bytes, " bytes, expected ",
                         infoOf(pattern.type).name);
   }
-  return append(place, true, made);
+  return append(reg, true, made);
 }
 
 std::string Compiler::bindSource(const Pattern& pattern, const Operand& operand,
@@ -218,9 +218,9 @@ std::string Compiler::bindSource(const Pattern& pattern, const Operand& operand,
       return why;
     }
     case Kind::kSpecial: {
-      Place& place = program_.specials[static_cast<Special>(operand.value)];
-      place = place.bytes == 0 ? newPlace(4) : place;
-      return bytes == 4 ? append(place, false, made) : "a special register has 32 bits";
+      Register& reg = program_.specials[static_cast<Special>(operand.value)];
+      reg = reg.bytes == 0 ? newRegister(4) : reg;
+      return bytes == 4 ? append(reg, false, made) : "a special register has 32 bits";
     }
     case Kind::kShared:
       return bytes >= 4 ? append(constant(static_cast<uint64_t>(operand.value), bytes), false, made)

@@ -46,8 +46,8 @@ struct Operation {
 using Operations = std::multimap<std::string, Operation, std::less<>>;
 const Operations& operations();
 
-/// A register's place in the file, in units of kSlotBytes, and the bytes of a lane.
-struct Place {
+/// A Register is a range of the file, in units of kSlotBytes, and the bytes of a lane.
+struct Register {
   uint32_t slot = 0;
   uint8_t bytes = 0;
 };
@@ -58,10 +58,10 @@ struct Instruction {
   const Operation* operation = nullptr;
   uint8_t results = 0, sources = 0;
   bool guardNot = false;
-  int guard = -1;                   // a slot
-  std::array<Place, 8> operands{};  // results, then sources
-  int64_t offset = 0;               // of an address
-  uint32_t target = 0;              // of a branch
+  int guard = -1;                      // a slot
+  std::array<Register, 8> operands{};  // results, then sources
+  int64_t offset = 0;                  // of an address
+  uint32_t target = 0;                 // of a branch
   int line = 0;
 };
 
@@ -75,11 +75,11 @@ struct Program {
 
   /// What is in registers before the first instruction.
   struct Constant {
-    Place place;
+    Register reg;
     uint64_t bits = 0;
   };
   std::vector<Constant> constants;
-  std::map<Special, Place> specials;
+  std::map<Special, Register> specials;
 
   size_t parameterBytes() const {
     return parameters.empty() ? 0 : parameters.back().offset + parameters.back().bytes;

@@ -35,7 +35,7 @@ enum class Special : uint8_t {
 
 struct Operand {
   enum class Kind : uint8_t {
-    kRegister,   // value: its place in Kernel::registers
+    kRegister,   // value: its index in Kernel::registers
     kSpecial,    // value: a Special
     kInteger,    // value
     kF32,        // value: the bits

@@ -14,7 +14,7 @@ Warp::Warp(Machine& machine, uint32_t number)
       written_(machine.program.slots) {
   for (const Program::Constant& constant : machine.program.constants) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      setBits(constant.place, lane, constant.bits);
+      setBits(constant.reg, lane, constant.bits);
     }
   }
 }
@@ -46,13 +46,13 @@ void Warp::begin() {
   const Program& program = machine_.program;
   std::fill(written_.begin(), written_.end(), 0);
   for (const Program::Constant& constant : program.constants) {
-    written_[constant.place.slot] = kAllLanes;
+    written_[constant.reg.slot] = kAllLanes;
   }
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     auto specials = specialsOf(lane);
-    for (auto [special, place] : program.specials) {
-      setBits(place, lane, specials[static_cast<size_t>(special)]);
-      written_[place.slot] = kAllLanes;
+    for (auto [special, reg] : program.specials) {
+      setBits(reg, lane, specials[static_cast<size_t>(special)]);
+      written_[reg.slot] = kAllLanes;
     }
   }
   const std::array<uint32_t, 3>& block = machine_.launch.block;
@@ -65,12 +65,12 @@ void Warp::join(Group group) {
   if (group.lanes == 0) {
     return;
   }
-  auto place = std::find_if(groups_.begin(), groups_.end(),
+  auto found = std::find_if(groups_.begin(), groups_.end(),
                             [&](const Group& other) { return other.at >= group.at; });
-  if (place != groups_.end() && place->at == group.at) {
-    place->lanes |= group.lanes;
+  if (found != groups_.end() && found->at == group.at) {
+    found->lanes |= group.lanes;
   } else {
-    groups_.insert(place, group);
+    groups_.insert(found, group);
   }
 }
 
@@ -81,7 +81,7 @@ bool Warp::isReady(const Group& group) const {
       return group.lanes == alive_;
     case Flow::kShuffle: {
       auto first = static_cast<uint32_t>(std::countr_zero(group.lanes));
-      Place mask = instruction.operands[instruction.results + instruction.sources - 1];
+      Register mask = instruction.operands[instruction.results + instruction.sources - 1];
       uint64_t named = bits(mask, first) & alive_;
       return (named & group.lanes) == named;
     }
@@ -149,11 +149,11 @@ uint32_t Warp::guarded(const Instruction& instruction, uint32_t mask) {
   if (instruction.guard < 0) {
     return mask;
   }
-  Place place{static_cast<uint32_t>(instruction.guard), 1};
-  if (!mayRead(place, instruction, mask)) {
+  Register reg{static_cast<uint32_t>(instruction.guard), 1};
+  if (!mayRead(reg, instruction, mask)) {
     return 0;
   }
-  Lanes<uint8_t> lanes = read<uint8_t>(place);
+  Lanes<uint8_t> lanes = read<uint8_t>(reg);
   uint32_t set = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     set |= static_cast<uint32_t>(lanes[lane]) << lane;
@@ -161,8 +161,8 @@ uint32_t Warp::guarded(const Instruction& instruction, uint32_t mask) {
   return mask & (instruction.guardNot ? ~set : set);
 }
 
-bool Warp::mayRead(Place place, const Instruction& instruction, uint32_t mask) {
-  uint32_t missing = mask & ~written_[place.slot];
+bool Warp::mayRead(Register reg, const Instruction& instruction, uint32_t mask) {
+  uint32_t missing = mask & ~written_[reg.slot];
   if (missing != 0) {
     fail(Fault::Kind::kUnwritten, instruction, static_cast<uint32_t>(std::countr_zero(missing)),
          "reads a register that nothing was written to");
@@ -179,7 +179,7 @@ bool Warp::execute(const Instruction& instruction, uint32_t mask) {
   if (mask == 0) {
     return true;
   }
-  const Place* operands = instruction.operands.data();
+  const Register* operands = instruction.operands.data();
   for (size_t i = instruction.results, end = i + instruction.sources; i < end; ++i) {
     if (!mayRead(operands[i], instruction, mask)) {
       return false;

@@ -55,14 +55,14 @@ class Warp {
 
   /// A register of all lanes, of the type's size.
   template <typename V>
-  Lanes<V> read(Place place) const {
+  Lanes<V> read(Register reg) const {
     Lanes<V> lanes;
-    std::memcpy(lanes.data(), &file_[place.slot * kSlotBytes], sizeof(lanes));
+    std::memcpy(lanes.data(), &file_[reg.slot * kSlotBytes], sizeof(lanes));
     return lanes;
   }
   template <typename V>
-  void write(Place place, const Lanes<V>& lanes, uint32_t mask) {
-    uint8_t* to = &file_[place.slot * kSlotBytes];
+  void write(Register reg, const Lanes<V>& lanes, uint32_t mask) {
+    uint8_t* to = &file_[reg.slot * kSlotBytes];
     if (mask == kAllLanes) {
       std::memcpy(to, lanes.data(), sizeof(lanes));
       return;
@@ -74,13 +74,13 @@ class Warp {
     }
   }
   /// One lane of a register of any size, as the low bits (the host is little-endian).
-  uint64_t bits(Place place, uint32_t lane) const {
+  uint64_t bits(Register reg, uint32_t lane) const {
     uint64_t value = 0;
-    std::memcpy(&value, &file_[place.slot * kSlotBytes + lane * place.bytes], place.bytes);
+    std::memcpy(&value, &file_[reg.slot * kSlotBytes + lane * reg.bytes], reg.bytes);
     return value;
   }
-  void setBits(Place place, uint32_t lane, uint64_t value) {
-    std::memcpy(&file_[place.slot * kSlotBytes + lane * place.bytes], &value, place.bytes);
+  void setBits(Register reg, uint32_t lane, uint64_t value) {
+    std::memcpy(&file_[reg.slot * kSlotBytes + lane * reg.bytes], &value, reg.bytes);
   }
 
   Machine& machine() { return machine_; }
@@ -101,7 +101,7 @@ class Warp {
   bool isReady(const Group& group) const;
   void advance(Group group, uint32_t until);
   uint32_t guarded(const Instruction& instruction, uint32_t mask);
-  bool mayRead(Place place, const Instruction& instruction, uint32_t mask);
+  bool mayRead(Register reg, const Instruction& instruction, uint32_t mask);
   bool execute(const Instruction& instruction, uint32_t mask);
   void failStuck();
 

@@ -1,6 +1,6 @@
-// CorePlaces tells which of its device's cores a core is.
-#ifndef GRAPHRUN_PLACEMENT_SEARCH_CORE_PLACES_H_
-#define GRAPHRUN_PLACEMENT_SEARCH_CORE_PLACES_H_
+// CoreIndices tell which of its device's cores a core is.
+#ifndef GRAPHRUN_PLACEMENT_SEARCH_CORE_INDICES_H_
+#define GRAPHRUN_PLACEMENT_SEARCH_CORE_INDICES_H_
 
 #include <algorithm>
 #include <vector>
@@ -12,15 +12,15 @@ namespace graphrun::placement {
 
 /// Where devices share cores, a node has a turn on each core of its device; else each device is one
 /// core. Immutable. The simulator must outlive it.
-class CorePlaces {
+class CoreIndices {
  public:
-  explicit CorePlaces(const Simulator& simulator) : cores_(&simulator.cores()) {
+  explicit CoreIndices(const Simulator& simulator) : cores_(&simulator.cores()) {
     size_t devices = cores_->isShared() ? simulator.cluster().devices.size() : 0;
-    places_.assign(devices, std::vector<int>(static_cast<size_t>(cores_->count()), -1));
+    indices_.assign(devices, std::vector<int>(static_cast<size_t>(cores_->count()), -1));
     for (size_t d = 0; d < devices; ++d) {
       int count = 0;
       for (int core : of(static_cast<int>(d))) {
-        places_[d][static_cast<size_t>(core)] = count++;
+        indices_[d][static_cast<size_t>(core)] = count++;
       }
       more_ = std::max(more_, count - 1);
     }
@@ -31,21 +31,21 @@ class CorePlaces {
   /// Returns how many cores the device with the most has beside its first one.
   int more() const { return more_; }
   /// Returns which one of its device's cores it is.
-  int place(int device, int core) const { return more_ == 0 ? 0 : index(device, core); }
+  int indexOf(int device, int core) const { return more_ == 0 ? 0 : index(device, core); }
   bool has(int device, int core) const {
     return cores_->isShared() ? index(device, core) >= 0 : device == core;
   }
 
  private:
   int index(int device, int core) const {
-    return places_[static_cast<size_t>(device)][static_cast<size_t>(core)];
+    return indices_[static_cast<size_t>(device)][static_cast<size_t>(core)];
   }
 
   const CoreTable* cores_;
   int more_ = 0;
-  std::vector<std::vector<int>> places_;  // [device][core], -1: not its own; empty: none shares
+  std::vector<std::vector<int>> indices_;  // [device][core], -1: not its own; empty: none shares
 };
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_SEARCH_CORE_PLACES_H_
+#endif  // GRAPHRUN_PLACEMENT_SEARCH_CORE_INDICES_H_

@@ -1,4 +1,4 @@
-#include "devices/codegen/linear_places.h"
+#include "devices/codegen/linear_offsets.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -61,9 +61,9 @@ mlir::AffineExpr sumOf(llvm::ArrayRef<int64_t> coefficients, mlir::MLIRContext* 
 
 }  // namespace
 
-std::optional<Coefficients> coefficientsOf(mlir::AffineExpr place, size_t loops) {
+std::optional<Coefficients> coefficientsOf(mlir::AffineExpr offset, size_t loops) {
   Coefficients flat;
-  mlir::AffineExpr simplified = mlir::simplifyAffineExpr(place, loops, 0);
+  mlir::AffineExpr simplified = mlir::simplifyAffineExpr(offset, loops, 0);
   if (!simplified.isPureAffine() || hasDivision(simplified) ||
       mlir::failed(mlir::getFlattenedAffineExpr(simplified, loops, 0, &flat))) {
     return std::nullopt;
@@ -71,26 +71,26 @@ std::optional<Coefficients> coefficientsOf(mlir::AffineExpr place, size_t loops)
   return flat;
 }
 
-mlir::AffineExpr withoutDivisions(mlir::AffineExpr place, llvm::ArrayRef<int64_t> loops) {
-  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(place);
+mlir::AffineExpr withoutDivisions(mlir::AffineExpr offset, llvm::ArrayRef<int64_t> loops) {
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(offset);
   if (!binary) {
-    return place;
+    return offset;
   }
   mlir::AffineExpr left = withoutDivisions(binary.getLHS(), loops);
   mlir::AffineExpr right = withoutDivisions(binary.getRHS(), loops);
-  if (isDivision(place)) {
+  if (isDivision(offset)) {
     std::optional<Division> division = divisionOf(left, right, loops.size());
     if (division && division->isExact(loops)) {
-      bool isRest = place.getKind() == mlir::AffineExprKind::Mod;
-      return sumOf(isRest ? division->rest : division->quotient, place.getContext());
+      bool isRest = offset.getKind() == mlir::AffineExprKind::Mod;
+      return sumOf(isRest ? division->rest : division->quotient, offset.getContext());
     }
   }
-  return mlir::getAffineBinaryOpExpr(place.getKind(), left, right);
+  return mlir::getAffineBinaryOpExpr(offset.getKind(), left, right);
 }
 
-std::optional<LoopSplit> splitFor(mlir::AffineExpr place, llvm::ArrayRef<int64_t> loops) {
+std::optional<LoopSplit> splitFor(mlir::AffineExpr offset, llvm::ArrayRef<int64_t> loops) {
   std::optional<LoopSplit> split;
-  place.walk([&](mlir::AffineExpr part) {
+  offset.walk([&](mlir::AffineExpr part) {
     auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(part);
     std::optional<Division> division =
         binary && isDivision(part) ? divisionOf(binary.getLHS(), binary.getRHS(), loops.size())
