@@ -20,7 +20,7 @@ struct RoundToBFloat16 : mlir::OpRewritePattern<arith::TruncFOp> {
                                       mlir::PatternRewriter& rewriter) const override {
     if (!mlir::getElementTypeOrSelf(op.getType()).isBF16() ||
         !mlir::getElementTypeOrSelf(op.getIn().getType()).isF32()) {
-      return rewriter.notifyMatchFailure(op, "of other types");
+      return rewriter.notifyMatchFailure(op, "the operation is of other types");
     }
     Term x{&rewriter, op.getLoc(), op.getIn()};
     Word bits = bitsOf(x);

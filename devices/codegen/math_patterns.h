@@ -37,7 +37,7 @@ class MathPatterns {
 
     mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter& rewriter) const override {
       if (!llvm::isa<Float>(mlir::getElementTypeOrSelf(op.getType()))) {
-        return rewriter.notifyMatchFailure(op, "of another type");
+        return rewriter.notifyMatchFailure(op, "the operation is of another type");
       }
       rewriter.replaceOp(op, expression_(rewriter, op));
       return mlir::success();

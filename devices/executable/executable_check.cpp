@@ -200,7 +200,7 @@ absl::StatusOr<uint64_t> memoryOf(const Executable& executable) {
   uint64_t bytes = executable.arenaBytes;
   for (const Buffer& buffer : executable.buffers) {
     if (buffer.isStored() && __builtin_add_overflow(bytes, buffer.bytes, &bytes)) {
-      return absl::InvalidArgumentError("executable: larger than all memory");
+      return absl::InvalidArgumentError("executable: it is larger than all memory");
     }
   }
   return bytes;

@@ -168,15 +168,15 @@ absl::Status checkCode(const fb::Executable& in) {
 absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes,
                                           LayoutBytes layoutBytes) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
-    return absl::InvalidArgumentError("executable: not aligned to 8 bytes in memory");
+    return absl::InvalidArgumentError("executable: it is not aligned to 8 bytes in memory");
   }
   if (bytes.size() > format::kMaxFlatBufferBytes) {
-    return absl::InvalidArgumentError("executable: larger than any that is written");
+    return absl::InvalidArgumentError("executable: it is larger than any that is written");
   }
   format::BudgetVerifier verifier(bytes);
   if (!fb::VerifyExecutableBuffer(verifier)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "executable: ", bytes.size(), " bytes that are not a whole executable", verifier.reason()));
+        "executable: ", bytes.size(), " bytes are not a whole executable", verifier.reason()));
   }
   const fb::Executable& in = *fb::GetExecutable(bytes.data());
   if (in.version() != kVersion) {

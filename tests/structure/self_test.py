@@ -355,6 +355,14 @@ class Vocabulary(unittest.TestCase):
         self.assertEqual(list(vocabulary.fragments("ir/p.h", text)), [(1, "What"), (3, "Of"), (10, "Whether")])
         self.assertEqual(list(vocabulary.fragments("bench/p.cpp", text)), [])
 
+    def testMessagesThatAreNoSentences(self):
+        text = ('return absl::InternalError("what is read is gone");\nreturn declined(step, "of bytes");\n'
+                'return invalidStep(\n    step, absl::StrCat("not ", x));\nreturn declined("if it is");\n'
+                'return absl::InternalError("nothing is left");\ncount("of them");\n')
+        self.assertEqual(list(vocabulary.brokenMessages("devices/cpu/p.cpp", text)),
+                         [(1, "what"), (2, "of"), (4, "not")])
+        self.assertEqual(list(vocabulary.brokenMessages("placement/p.cpp", text)), [])
+
 
 class HeaderNames(unittest.TestCase):
 

@@ -2,8 +2,8 @@
 """Keeps words out that have given way to the field's; GLOSSARY.md says what the standing ones mean.
 
 OLD has each word, a regular expression over identifiers, and the one that took its place. Comments that
-document a file or a declaration are sentences: none begins with "What", "Of" or "Whether". Prints one line
-a use; exit code 1 if there is any.
+document a file or a declaration are sentences: none begins with "What", "Of" or "Whether". Messages of
+devices are sentences, too. Prints one line a use; exit code 1 if there is any.
 """
 
 import os
@@ -57,12 +57,16 @@ OLD = [
 # What documents a file or a declaration, and is no sentence.
 FRAGMENT = re.compile(r"\s*(///?) (What|Of|Whether)\b")
 SENTENCES_IN = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/")
-SENTENCES_NOT_YET_IN = ("devices/cuda/",)
+
+# A message's first word, where a sentence with a subject cannot begin with it.
+MESSAGE = re.compile(r"""\b(?:\w+Error|declined\w*|invalid\w+|notifyMatchFailure)\(\s*(?:\w+,\s*)?(?:absl::StrCat\(\s*)?
+                         "(What|Of|Whether|Not|Unknown|Larger|More|Too|No\ such)\b""", re.IGNORECASE | re.VERBOSE)
+MESSAGES_IN = ("devices/",)
 
 
 def fragments(path, text):
     """(line number, first word) of each such comment of `text`; comments inside of functions may be short."""
-    if not path.startswith(SENTENCES_IN) or path.startswith(SENTENCES_NOT_YET_IN):
+    if not path.startswith(SENTENCES_IN):
         return
     isComment = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -70,6 +74,13 @@ def fragments(path, text):
         if match and not isComment and (number == 1 or match.group(1) == "///"):
             yield number, match.group(2)
         isComment = line.lstrip().startswith("//")
+
+
+def brokenMessages(path, text):
+    """(line number, first word) of each message of `text` that is no sentence."""
+    if path.startswith(MESSAGES_IN):
+        for match in MESSAGE.finditer(text):
+            yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
 
 
 def uses(path, text):
@@ -92,6 +103,8 @@ def problems(root, files):
                   for number, word, new in uses(path, text)]
         found += [f"{path}:{number}: a comment that begins with '{word}'; expected a sentence with subject and verb"
                   for number, word in fragments(path, text)]
+        found += [f"{path}:{number}: a message that begins with '{word}'; expected a sentence with subject and verb"
+                  for number, word in brokenMessages(path, text)]
     return found
 
 

@@ -26,12 +26,12 @@ constexpr int kMachine = EM_AARCH64;
 absl::Status checkHeader(absl::Span<const uint8_t> elf) {
   Elf64_Ehdr header;
   if (elf.size() < sizeof(header)) {
-    return absl::InvalidArgumentError("code image: too short for an ELF header");
+    return absl::InvalidArgumentError("code image: it is too short for an ELF header");
   }
   std::memcpy(&header, elf.data(), sizeof(header));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_DYN ||
       header.e_machine != kMachine) {
-    return absl::InvalidArgumentError("code image: not a shared object of this machine");
+    return absl::InvalidArgumentError("code image: it is no shared object of this machine");
   }
   return absl::OkStatus();
 }
@@ -76,7 +76,7 @@ CodeImage::~CodeImage() {
 absl::StatusOr<GeneratedFunction> CodeImage::find(const std::string& symbol) const {
   void* address = dlsym(handle_, symbol.c_str());
   if (address == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("code image: has no function ", symbol));
+    return absl::InvalidArgumentError(absl::StrCat("code image: it has no function ", symbol));
   }
   return reinterpret_cast<GeneratedFunction>(address);
 }

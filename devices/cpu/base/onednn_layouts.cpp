@@ -355,7 +355,7 @@ absl::StatusOr<TensorDesc> winogradDesc(const std::vector<int64_t>& dims, int64_
   bool fits = dims.size() == 4 && dims[2] == kWinogradTaps && dims[3] == kWinogradTaps &&
               std::min(dims[0], dims[1]) > 0 && std::max(dims[0], dims[1]) <= kMostChannels;
   if (!fits || (tile != 2 && tile != 4)) {
-    return absl::InvalidArgumentError("not a filter that is transformed");
+    return absl::InvalidArgumentError("the filter is none that is transformed");
   }
   GR_RETURN_IF_ERROR(runtime::checkedByteSize(runtime::ElementType::kF32, dims).status());
   // In oneDNN's form for such a filter, so that each layout is a descriptor of the library.

@@ -121,8 +121,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> createGenerated(const Instruction& instr
   constexpr uint64_t kMaxExtent = uint64_t{1} << 40;
   if (context.code == nullptr || instruction.extent > kMaxExtent ||
       instruction.grain > kMaxExtent) {
-    return absl::InvalidArgumentError(absl::StrCat("generated ", instruction.symbol,
-                                                   ": no code image, or an extent beyond 2^40"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "generated ", instruction.symbol, ": it has no code image, or an extent beyond 2^40"));
   }
   GR_ASSIGN_OR_RETURN(GeneratedFunction function, context.code->find(instruction.symbol));
   return std::make_unique<GeneratedKernel>(instruction, function);

@@ -359,9 +359,9 @@ void WorkCandidates::addSparing(const LibraryInstruction& library,
                                 std::vector<WorkCandidate>& candidates) {
   std::optional<Instruction> instruction =
       apply({kDense, kDense, "", "", /*plainWeights=*/true}, library);
-  absl::StatusOr<WorkCandidate> candidate = instruction
-                                                ? candidateFor(*std::move(instruction), library)
-                                                : absl::UnimplementedError("no such layout");
+  absl::StatusOr<WorkCandidate> candidate =
+      instruction ? candidateFor(*std::move(instruction), library)
+                  : absl::UnimplementedError("the operation has no such layout");
   if (!candidate.ok()) {
     return;
   }

@@ -46,7 +46,7 @@ absl::Status checkInstruction(const Instruction& instruction, int64_t axis) {
 absl::StatusOr<int64_t> axisOf(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(instruction, "axis"));
   return instruction.inputs.empty()
-             ? declined("of operands")
+             ? declined("from at least one operand")
              : normalizeAxis(instruction, axis, instruction.inputs[0].desc.dims.size());
 }
 

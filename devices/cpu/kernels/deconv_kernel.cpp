@@ -37,7 +37,7 @@ absl::Status checkInstruction(const Instruction& instruction) {
       instruction.outputs.size() != 1 || !instruction.postOps.empty() ||
       !isFloat(instruction.outputs[0]) ||
       !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
-    return declined("of f32, with nothing fused behind");
+    return declined("if they are of f32, and nothing is fused behind");
   }
   size_t rank = instruction.inputs[0].desc.dims.size();
   if (rank < 3 || rank > 5 || instruction.outputs[0].desc.dims.size() != rank ||

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kPositions = 16;
 
 absl::Status declined(absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat("gr.deform_conv: a product ", what));
+  return absl::UnimplementedError(absl::StrCat("gr.deform_conv: patches are multiplied ", what));
 }
 
 /// Rows and their weights, summed: `count` columns.
@@ -145,7 +145,8 @@ absl::Status checkInstruction(const Instruction& instruction) {
               instruction.outputs.size() == 1 && instruction.postOps.empty() &&
               good(instruction.outputs[0]) &&
               std::all_of(instruction.inputs.begin(), instruction.inputs.end(), good);
-  return fits ? absl::OkStatus() : declined("of dense f32, with nothing fused behind");
+  return fits ? absl::OkStatus()
+              : declined("if tensors are dense, of f32, and nothing is fused behind");
 }
 
 uint64_t scratchBytes(const DeformConv& c) {
@@ -183,7 +184,7 @@ absl::StatusOr<LayoutChoice> chooseDeformProduct(const Instruction& instruction)
   Instruction given = unpacked(instruction);
   GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(given));
   if (conv.outCount == 0 || conv.inChannels == 0 || conv.kernelCount == 0) {
-    return declined("that is not empty");
+    return declined("if the product is not empty");
   }
   LayoutChoice choice;
   for (const Argument& input : given.inputs) {

@@ -138,7 +138,7 @@ absl::Status checkInstruction(const Instruction& instruction) {
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
   if (!fits || !isFloat(instruction.outputs[0]) ||
       !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
-    return declined("of f32, with nothing fused behind");
+    return declined("if they are of f32, and nothing is fused behind");
   }
   for (size_t i : {1, 2}) {
     const TensorDesc& channelwise = instruction.inputs[i].desc;

@@ -67,7 +67,7 @@ absl::Status checkChannels(const Plan& plan) {
   constexpr double kFilled = 0.8;
   return plan.in >= kFewestIn && plan.out >= kFewestOut && fillOf(plan) >= kFilled
              ? absl::OkStatus()
-             : declined("of many channels, in whole vectors");
+             : declined("for many channels, in whole vectors");
 }
 
 absl::StatusOr<Plan> planOf(const Instruction& instruction) {

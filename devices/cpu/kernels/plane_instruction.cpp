@@ -19,7 +19,7 @@ absl::Status checkFloatImages(const Instruction& instruction) {
   if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
       instruction.outputs.size() != 1 || !isFloat(instruction.outputs[0]) ||
       !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
-    return declinedByPlanes(instruction, "of f32");
+    return declinedByPlanes(instruction, "if they are of f32");
   }
   size_t rank = instruction.inputs[0].desc.dims.size();
   if (rank < 3 || rank > 4 || instruction.outputs[0].desc.dims.size() != rank ||
@@ -35,7 +35,7 @@ absl::Status checkPlaneInstruction(const Instruction& instruction) {
   auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
   return isPlain(instruction.inputs[0]) && isPlain(instruction.outputs[0])
              ? absl::OkStatus()
-             : declinedByPlanes(instruction, "of dense f32");
+             : declinedByPlanes(instruction, "if they are dense, of f32");
 }
 
 absl::Status checkPlaneFilter(const Instruction& instruction, const Dims& filter, int64_t groups) {

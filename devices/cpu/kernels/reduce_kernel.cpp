@@ -119,7 +119,7 @@ absl::Status checkInstruction(const Instruction& instruction) {
       !instruction.postOps.empty() || instruction.inputs[0].desc.type != ElementType::kF32 ||
       instruction.outputs[0].desc.type != ElementType::kF32 ||
       countOf(instruction.inputs[0].desc.dims) == 0) {
-    return declined("of f32, not empty, with nothing fused behind");
+    return declined("if they are of f32, not empty, and nothing is fused behind");
   }
   return absl::OkStatus();
 }

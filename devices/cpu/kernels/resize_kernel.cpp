@@ -33,7 +33,7 @@ absl::StatusOr<Blocking> operandBlocking(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
   return blocking.extent() == countOf(blocking.paddedDims)
              ? absl::StatusOr<Blocking>(std::move(blocking))
-             : declined("of tensors without gaps");
+             : declined("if tensors have no gaps");
 }
 
 /// The result's layout: blocks and order of the operand's.
@@ -75,7 +75,7 @@ absl::StatusOr<Geometry> geometryOf(const Instruction& instruction, const Blocki
   }
   constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
   if (countOf(blocking.paddedDims) > kLongest) {
-    return declined("of less than 2^31 elements");
+    return declined("if there are less than 2^31 elements");
   }
   Geometry geometry;
   geometry.inner = countOf(blocking.innerBlocks);
@@ -296,7 +296,7 @@ absl::Status checkInstruction(const Instruction& instruction) {
       instruction.inputs[0].desc.dims.size() != instruction.outputs[0].desc.dims.size() ||
       countOf(instruction.inputs[0].desc.dims) == 0 ||
       countOf(instruction.outputs[0].desc.dims) == 0) {
-    return declined("of f32, not empty, with nothing fused behind");
+    return declined("if they are of f32, not empty, and nothing is fused behind");
   }
   return absl::OkStatus();
 }

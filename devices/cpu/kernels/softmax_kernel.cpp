@@ -34,7 +34,7 @@ absl::StatusOr<TensorDesc> rowsOf(const Instruction& instruction) {
       instruction.inputs[0].desc.type != instruction.outputs[0].desc.type ||
       instruction.inputs[0].desc.dims != instruction.outputs[0].desc.dims ||
       countOf(instruction.inputs[0].desc.dims) == 0) {
-    return declined("of f32 or bf16, not empty, with nothing fused behind");
+    return declined("if they are of f32 or bf16, not empty, and nothing is fused behind");
   }
   TensorDesc in = instruction.inputs[0].desc;
   in.any = false;

@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<Part>> partsOf(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Blocking from, blockingOf(instruction.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(Blocking to, blockingOf(out));
   if (from.innerBlocks.size() > 1 || to.innerBlocks.size() > 1) {
-    return declined("of one block a tensor");
+    return declined("if each tensor is one block");
   }
   std::vector<Part> parts;
   for (size_t d = 0; d < permutation.size(); ++d) {
@@ -176,7 +176,7 @@ absl::Status checkInstruction(const Instruction& instruction) {
       instruction.inputs[0].desc.type != instruction.outputs[0].desc.type ||
       isOpaque(instruction.inputs[0].desc) || isOpaque(instruction.outputs[0].desc) ||
       countOf(instruction.inputs[0].desc.dims) == 0) {
-    return declined("of one type, with nothing fused behind");
+    return declined("if they are of one type, and nothing is fused behind");
   }
   return absl::OkStatus();
 }
@@ -221,7 +221,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Instruction& 
     case 8:
       return kernel(uint64_t());
     default:
-      return declined("of elements of 8 to 64 bits");
+      return declined("if elements have 8 to 64 bits");
   }
 }
 

@@ -229,7 +229,7 @@ absl::StatusOr<PrimitivePlan> planConv(const Instruction& instruction, const dnn
     GR_RETURN_IF_ERROR(requireExactSums(instruction, plan.descriptor));
   }
   if (isQuantized(instruction) && addsWrongly(instruction, plan.descriptor)) {
-    return absl::UnimplementedError("gr.conv: gemm of bytes with a tensor added");
+    return absl::UnimplementedError("gr.conv: gemm of bytes adds a tensor wrongly");
   }
   addArguments(operands, plan);
   return plan;

@@ -24,7 +24,7 @@ absl::StatusOr<dnnl::algorithm> binaryAlgorithm(PostOpKind kind) {
     case PostOpKind::kBinaryDiv:
       return dnnl::algorithm::binary_div;
     default:
-      return absl::InvalidArgumentError("unknown kind of post-op");
+      return absl::InvalidArgumentError("a post-op is of an unknown kind");
   }
 }
 
@@ -48,11 +48,11 @@ absl::StatusOr<std::vector<int64_t>> alignDims(const std::vector<int64_t>& dims,
   } else if (count == dims.back()) {
     aligned.back() = count;
   } else {
-    return absl::UnimplementedError("operand of a post-op does not fit the flattened result");
+    return absl::UnimplementedError("the operand of a post-op does not fit the flattened result");
   }
   for (size_t d = 0; d < output.size(); ++d) {
     if (aligned[d] != 1 && aligned[d] != output[d]) {
-      return absl::UnimplementedError("operand of a post-op does not broadcast to the result");
+      return absl::UnimplementedError("the operand of a post-op does not broadcast to the result");
     }
   }
   return aligned;
@@ -66,7 +66,7 @@ absl::Status appendBinary(const Instruction& instruction, size_t index,
   const PostOp& op = instruction.postOps[index];
   GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, binaryAlgorithm(op.kind));
   if (!op.operand) {
-    return absl::InvalidArgumentError("binary post-op without an operand");
+    return absl::InvalidArgumentError("a binary post-op lacks its operand");
   }
   TensorDesc desc = op.operand->desc;
   std::vector<int64_t> dims = desc.dims;
@@ -105,8 +105,8 @@ absl::Status appendEltwise(const Instruction& instruction, size_t index, dnnl::p
     }
     // oneDNN 2.6 generates code for each algorithm once, with the parameters that come first.
     if (other == algorithm && (otherScale != scale || alpha != op.alpha || beta != op.beta)) {
-      return absl::UnimplementedError(
-          absl::StrCat(instruction.operation, ": ", op.algorithm, " twice, with other parameters"));
+      return absl::UnimplementedError(absl::StrCat(instruction.operation, ": ", op.algorithm,
+                                                   " stands twice, with other parameters"));
     }
   }
   ops.append_eltwise(scale, algorithm, op.alpha, op.beta);
@@ -131,7 +131,8 @@ absl::Status planAfter(const Instruction& instruction, size_t first,
     if (open && outputDesc != nullptr) {
       operand.desc = *outputDesc;
     } else if (outputDesc != nullptr && operand.desc != *outputDesc) {
-      return absl::UnimplementedError("what is combined with the result lies in another layout");
+      return absl::UnimplementedError(
+          "the operand of a post-op lies in another layout than the result");
     }
     planned.open = true;  // the result's layout is to be known
     planned.arguments.push_back(

@@ -193,7 +193,7 @@ absl::StatusOr<ProductPlan> planProduct(const Instruction& instruction) {
   }
   constexpr int64_t kMostBatches = 1 << 24;
   if (countOf(batch) > kMostBatches) {
-    return invalidInstruction(instruction, "more than 2^24 matrices");
+    return invalidInstruction(instruction, "the operands have more than 2^24 matrices");
   }
   ProductPlan plan{a.rows,      a.columns,      b.columns, a.rowStride, a.columnStride,
                    b.rowStride, b.columnStride, {},        {}};

@@ -219,7 +219,7 @@ absl::StatusOr<Candidate> bestCandidate(const Instruction& instruction,
     absl::StatusOr<LayoutChoice> choice = row.entry.choose(instruction);
     if (choice.ok() && refused != nullptr &&
         refused->contains(withLayouts(instruction, *choice), row.entry.name)) {
-      choice = absl::UnimplementedError("refused when it was loaded");
+      choice = absl::UnimplementedError("it was refused when it was loaded");
     }
     if (choice.ok()) {
       return Candidate{&row.entry, std::move(choice)};

@@ -10,7 +10,7 @@ absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Instruction& instr
       std::optional<PostOpCall> call = postOpCall(op);
       if (!call) {
         return absl::UnimplementedError(
-            absl::StrCat("no vectors of ", op.algorithm, " behind a result"));
+            absl::StrCat("there are no vectors of ", op.algorithm, " behind a result"));
       }
       ops.push_back({call});
     } else if (op.kind == PostOpKind::kSum) {

@@ -15,7 +15,7 @@ namespace graphrun::devices::cuda {
 namespace {
 
 constexpr absl::string_view kHeader = "graphrun plans 1";
-/// Of the first plan's time: less is noise.
+/// Another plan has to save this share of the first plan's time: a smaller difference is noise.
 constexpr double kLeastGain = 0.02;
 
 std::string tensorText(const TensorDesc& desc, TensorRole) {

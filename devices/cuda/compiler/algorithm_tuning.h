@@ -18,8 +18,8 @@ class PlanChoices {
   /// first.
   static constexpr size_t kMostInstructions = 16384;
 
-  /// What `text` (see `text()`) holds; nothing of a text of another version, and not the lines that
-  /// are damaged.
+  /// Reads what `text()` wrote. A text of another version is ignored as a whole, and of any text
+  /// the lines that are damaged.
   explicit PlanChoices(absl::string_view text = "");
 
   std::optional<size_t> find(const Instruction& instruction);

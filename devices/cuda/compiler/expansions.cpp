@@ -78,7 +78,7 @@ class Expander {
          numbers("axes", axes)});
   }
 
-  /// What `emit` emits, element-wise operations, as one group; its result.
+  /// Puts the element-wise operations that `emit` emits into one group, and returns its result.
   mlir::Value group(llvm::function_ref<mlir::Value()> emit) {
     mlir::Operation* last = op_->getPrevNode();
     mlir::Value result = emit();
@@ -144,7 +144,7 @@ mlir::Value expandAttention(Expander& e, ir::AttentionOp op) {
   return e.reshape(e.make("gr.matmul", {weights, op.getValue()}), {samples, heads, rows, value[3]});
 }
 
-/// What normalises x: one value a channel, or a channel of a sample.
+/// The values that normalise x: one a channel, or one a channel of a sample.
 struct Statistics {
   mlir::Value mean, variance, scale, bias;
 };
@@ -291,7 +291,7 @@ bool isExpandedAttention(ir::AttentionOp op) {
          query[1] % value[1] == 0 && (!op.getCausal() || query[2] * value[2] <= kMostMask);
 }
 
-/// Whether a constant mask hides no row wholly.
+/// True if each row of a constant mask shows at least one column.
 bool seesInEachRow(mlir::ElementsAttr mask) {
   std::optional<std::vector<double>> values = passes::floatsOf(mask);
   llvm::ArrayRef<int64_t> dims = mask.getShapedType().getShape();

@@ -167,7 +167,7 @@ class WorkItemCollector {
     return addRest(epilogue);
   }
 
-  /// What is left of an epilogue: one kernel.
+  /// Adds one kernel for the rest of an epilogue.
   absl::Status addRest(llvm::ArrayRef<mlir::Operation*> ops) {
     return ops.size() < 2
                ? addEach(ops)
@@ -222,7 +222,8 @@ class WorkItemCollector {
     return absl::OkStatus();
   }
 
-  /// What makes floats of 8 bits wide ones, where all products read those that are not wide.
+  /// Drops the items that make wide floats of those of 8 bits, where all products read the narrow
+  /// ones.
   void dropUnreadFloats() {
     llvm::DenseSet<mlir::Value> read;
     auto isUnread = [&](const WorkItem& item) {
@@ -237,7 +238,7 @@ class WorkItemCollector {
     std::erase_if(items_, isUnread);
   }
 
-  /// What is overwritten lies alone: no transposition is a view of it.
+  /// Keeps values that are overwritten apart: no transposition is a view of them.
   void keepWhatIsOverwritten() {
     for (WorkItem& item : items_) {
       bool isOverwritten =

@@ -131,7 +131,7 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
                                             mlir::Value result, const LibraryOptions& options) {
   if (!ir::hasStaticShapes(op)) {
-    return absl::UnimplementedError("values that are no tensors of a known shape");
+    return absl::UnimplementedError("a value is no tensor of a known shape");
   }
   GR_ASSIGN_OR_RETURN(LibraryInstruction library, libraryInstruction(op, epilogue, result));
   if (auto member = llvm::dyn_cast<ir::CollectiveMemberOp>(op)) {
@@ -153,7 +153,7 @@ absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
                                                   mlir::Value result, const GpuTarget& target) {
   auto product = llvm::dyn_cast<ir::MatMulOp>(op);
   if (!product || !ir::hasStaticShapes(op) || !mayBeFloat8(product, target)) {
-    return absl::UnimplementedError("no product of 8-bit floats");
+    return absl::UnimplementedError("the operation is no product of 8-bit floats");
   }
   std::optional<passes::DequantizedFloats> lhs = passes::dequantizedFloatsOf(product.getLhs());
   std::optional<passes::DequantizedFloats> rhs = passes::dequantizedFloatsOf(product.getRhs());

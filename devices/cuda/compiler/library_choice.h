@@ -15,7 +15,7 @@ struct LibraryChoice {
   uint64_t scratchBytes = 0;
 };
 
-/// What a partition is compiled for.
+/// The GPU and the options that a partition is compiled for.
 struct GpuTarget {
   runtime::Precision precision = runtime::Precision::kF32;
   int capability = 0;  ///< of the GPU: 80, 90; 0: of any

@@ -1,4 +1,4 @@
-// What GPUs can run of the dialect.
+// Tells which operations of the dialect GPUs can run.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_SUPPORT_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_SUPPORT_H_
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLaunchNanos = 3000;
 constexpr double kBytesPerNano = 1000;
-/// Of one thread that reads one element after the other, where a warp would read rows.
+/// The time of one thread for each element that it reads alone, where a warp would read rows.
 constexpr double kAloneNanos = 50;
 
 constexpr KernelLayout kChannelsLast{KernelLayout::Order::kChannelsLast, 0};
@@ -116,8 +116,8 @@ void addPool(mlir::Operation* op, std::vector<WorkCandidate>& candidates) {
   candidates.push_back(std::move(candidate));
 }
 
-/// What a reduction takes longer where a thread reads elements alone, for lack of rows, or where a
-/// second kernel follows.
+/// The time that a reduction takes longer where a thread reads elements alone, for lack of rows, or
+/// where a second kernel follows.
 double walkNanos(mlir::Operation* op) {
   RowWalk walk = walkOfThread(op);
   return kAloneNanos * static_cast<double>(walk.elements) + (walk.hasParts ? kLaunchNanos : 0);

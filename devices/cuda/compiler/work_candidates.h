@@ -6,30 +6,30 @@
 
 namespace graphrun::devices::cuda {
 
-/// Of a library's instruction for `op` and then `epilogue` (see chooseLibrary). Convolutions on
+/// The candidates of a library for `op` and then `epilogue` (see chooseLibrary). Convolutions on
 /// tensor cores have the channels last, others are dense; pools are either. Unimplemented, with the
 /// reasons, when no library takes it.
 absl::StatusOr<std::vector<WorkCandidate>> libraryCandidates(
     mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> epilogue, mlir::Value result,
     const GpuTarget& target);
 
-/// Of an instruction for a product of 8-bit floats (see chooseFloat8Product).
+/// The candidates for a product of 8-bit floats (see chooseFloat8Product).
 absl::StatusOr<std::vector<WorkCandidate>> float8Candidates(
     mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> epilogue, mlir::Value result,
     const GpuTarget& target);
 
-/// Of an instruction for a group of an attention (see chooseAttention).
+/// The candidates for a group of an attention (see chooseAttention).
 absl::StatusOr<std::vector<WorkCandidate>> attentionCandidates(ir::GroupOp group,
                                                                const GpuTarget& target);
 
-/// Of a generated kernel for `op`: dense, and where it is no slower so, with the channels last.
-/// Requires an empty whyNotGenerated(op).
+/// The candidates of a generated kernel for `op`: dense, and where that is no slower, with the
+/// channels last. Requires an empty whyNotGenerated(op).
 std::vector<WorkCandidate> generatedCandidates(mlir::Operation* op);
 
-/// Of what reads and leaves its tensors dense.
+/// The candidate that reads and leaves its tensors dense.
 WorkCandidate denseCandidate(mlir::Operation* op);
 
-/// What a copy of a tensor into the layout `wanted` takes, about. Only ratios matter.
+/// About the time that a copy of a tensor into the layout `wanted` takes. Only ratios matter.
 double copyNanos(const TensorDesc& wanted);
 
 }  // namespace graphrun::devices::cuda

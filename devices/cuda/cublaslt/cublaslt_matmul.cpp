@@ -15,10 +15,10 @@ namespace {
 
 using runtime::ElementType;
 
-/// What NVIDIA recommends for its newer GPUs (cuBLAS documentation, workspace).
+/// NVIDIA recommends this size for its newer GPUs (cuBLAS documentation, workspace).
 constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
 
-/// Of the heuristic.
+/// The heuristic is asked for this many algorithms.
 constexpr int kMostAnswers = 8;
 
 #define GR_LT(use, function, ...) \
@@ -130,8 +130,9 @@ class ProductKernel : public Kernel {
 
   static void* pointer(CUdeviceptr address) { return std::bit_cast<void*>(address); }
 
-  /// Of 8-bit floats the scales are in alpha, and fast accumulation stays off, as it is: sums of
-  /// few products, of 14 bits or so, are added in f32.
+  /// Describes the product to the library. The scales of 8-bit floats are in alpha. Fast
+  /// accumulation stays off, which is its default: then sums of few products, which have 14 bits or
+  /// so, are added in f32.
   absl::Status describe(const MatrixProduct& product) {
     cublasLtMatmulDesc_t operation = nullptr;
     GR_RETURN_IF_ERROR(GR_LT(use_, cublasLtMatmulDescCreate, &operation, computeType(product),

@@ -6,8 +6,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// What matrixProductOf takes. The scratch memory is the library's workspace: with less of it fewer
-/// algorithms are there to choose from.
+/// Accepts the products that matrixProductOf takes. The scratch memory is the library's workspace:
+/// with less of it there are fewer algorithms to choose from.
 absl::StatusOr<KernelChoice> chooseProduct(const Instruction& instruction);
 /// The algorithm is the first that the library's heuristic names for the shapes, the addresses'
 /// alignment and the workspace.

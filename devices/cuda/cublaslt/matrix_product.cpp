@@ -116,7 +116,7 @@ absl::Status checkFloat8(const Instruction& instruction, const MatrixProduct& pr
   }
   if (!product.left.transposed || product.right.transposed || product.batch != 1) {
     return declined(instruction,
-                    "of 8-bit floats one matrix is multiplied by one that lies transposed");
+                    "8-bit floats are multiplied one matrix by one that lies transposed");
   }
   return product.left.rows % kMultiple == 0 && product.left.columns % kMultiple == 0
              ? absl::OkStatus()
@@ -159,7 +159,7 @@ Dims resultDims(const Instruction& instruction, const Operand& lhs, const Operan
   return dims;
 }
 
-/// Whether the result has `dims`, but for leading ones.
+/// True if the result has `dims`, behind leading ones.
 bool hasDims(const Dims& result, const Dims& dims) {
   if (result.size() < dims.size()) {
     return false;
@@ -194,10 +194,10 @@ absl::StatusOr<MatrixProduct> matrixProductOf(const Instruction& instruction) {
   }
   bool oneMatrix = lhs.batch.empty() || rhs.batch.empty();
   if (!oneMatrix && lhs.batch != rhs.batch) {
-    return declined(instruction, "batches that broadcast against each other");
+    return declined(instruction, "batches broadcast against each other");
   }
   if (instruction.outputs[0].desc.spec().elementCount() == 0 || lhs.columns == 0) {
-    return declined(instruction, "a product of nothing");
+    return declined(instruction, "the product is one of nothing");
   }
   MatrixProduct product;
   product.type = instruction.outputs[0].desc.type;
@@ -209,11 +209,11 @@ absl::StatusOr<MatrixProduct> matrixProductOf(const Instruction& instruction) {
   }
   product.batch = std::max(lhs.matrices(), rhs.matrices());
   if (product.batch > std::numeric_limits<int32_t>::max()) {
-    return declined(instruction, "more than 2^31 matrices");
+    return declined(instruction, "the product has more than 2^31 matrices");
   }
   const bool liesSo = liesTransposed(instruction.inputs[1].desc);
   if (liesSo && transposeRhs) {
-    return declined(instruction, "a second operand that is transposed and lies so, too");
+    return declined(instruction, "the second operand is transposed, and lies so, too");
   }
   product.left = columnMatrix(rhs, transposeRhs || liesSo);
   product.right = columnMatrix(lhs, transposeLhs);

@@ -19,7 +19,7 @@ struct ColumnMatrix {
   bool operator==(const ColumnMatrix&) const = default;
 };
 
-/// What is done with a product before it is stored.
+/// The function that is applied to a product before it is stored.
 enum class Activation : uint8_t { kNone, kRelu, kGeluTanh };
 
 /// result = activation(factor * left * right + bias + what the result's buffer holds). A row-major
@@ -48,10 +48,10 @@ inline constexpr char kScales[] = "scales";
 /// True for the 8-bit floating-point types that tensor cores multiply.
 bool isTensorCoreFloat8(runtime::ElementType type);
 
-/// Of an instruction of gr.matmul with dense operands: attributes "transpose_lhs", "transpose_rhs",
-/// "tf32", kScales; post-ops: a sum, then relu or gelu_tanh. InvalidArgument for shapes that do not
-/// fit, Unimplemented for what the library does not do in one call (batches that broadcast against
-/// each other, empty matrices, other types and post-ops).
+/// The product of an instruction of gr.matmul with dense operands: attributes "transpose_lhs",
+/// "transpose_rhs", "tf32", kScales; post-ops: a sum, then relu or gelu_tanh. InvalidArgument for
+/// shapes that do not fit. Unimplemented where the library needs more than one call (batches that
+/// broadcast against each other, empty matrices, other types and post-ops).
 ///
 /// Operands of 8-bit floats follow the rules of GPUs before sm_100, which hold on all later ones,
 /// too: one matrix each, rows of both whose elements are multiplied with each other lie side by

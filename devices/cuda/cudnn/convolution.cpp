@@ -72,7 +72,7 @@ absl::Status checkDims(const Instruction& instruction, const Images& images) {
   for (const Dims* dims : {&images.from, &images.to, &filter}) {
     empty = empty || std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < 1; });
   }
-  return empty ? absl::UnimplementedError("a convolution of nothing") : absl::OkStatus();
+  return empty ? absl::UnimplementedError("the convolution is one of nothing") : absl::OkStatus();
 }
 
 /// The padding at the end of a spatial dim, of which windows cover `covering`: up to a stride less

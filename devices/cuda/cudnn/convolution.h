@@ -9,7 +9,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What is done to a result, one after the other.
+/// One of the functions that are applied to a result, one after the other.
 struct EpilogueOp {
   CudnnPointwise function;
   std::optional<Argument> operand;  ///< the second one, where it takes two
@@ -26,11 +26,11 @@ struct Convolution {
   std::vector<EpilogueOp> epilogue;
 };
 
-/// Of an instruction of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input, filter, perhaps a
-/// bias, and post-ops; attributes as on the CPU, and "tf32". Or of gr.conv alone, of u8 by i8 to
-/// i32, with the channels last (engines of 9.19 for sm_80 to sm_120). InvalidArgument for what does
-/// not fit. Unimplemented for what the library has no engine for, or only its slowest: see
-/// convolution_epilogue.h.
+/// The convolution of an instruction of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input,
+/// filter, perhaps a bias, and post-ops; attributes as on the CPU, and "tf32". gr.conv alone may
+/// also be of u8 by i8 to i32, with the channels last (engines of 9.19 for sm_80 to sm_120).
+/// InvalidArgument for what does not fit. Unimplemented where the library has no engine, or only
+/// its slowest: see convolution_epilogue.h.
 absl::StatusOr<Convolution> convolutionOf(const Instruction& instruction);
 
 }  // namespace graphrun::devices::cuda

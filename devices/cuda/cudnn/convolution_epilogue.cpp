@@ -115,7 +115,7 @@ bool isUsual(const std::vector<EpilogueOp>& ops, const Convolution& convolution)
   return next == ops.end();
 }
 
-/// Whether the library makes engines for whatever follows the convolution.
+/// True if the library makes engines for any functions behind the convolution.
 absl::StatusOr<bool> fusesAll(const Instruction& instruction, const Convolution& convolution) {
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
   bool lacksGroups = groups > 1 && instruction.outputs[0].desc.type == runtime::ElementType::kBF16;

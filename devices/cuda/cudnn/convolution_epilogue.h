@@ -1,4 +1,4 @@
-// What follows a convolution in the same kernel. Internal to devices/cuda.
+// Tells which functions follow a convolution in the same kernel. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_CONVOLUTION_EPILOGUE_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_CONVOLUTION_EPILOGUE_H_
 

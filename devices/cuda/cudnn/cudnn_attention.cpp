@@ -66,7 +66,7 @@ absl::StatusOr<Attention> understand(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Attention a, attentionOf(instruction));
   GR_RETURN_IF_ERROR(checkTypes(instruction));
   if (isEmpty(a)) {
-    return absl::UnimplementedError("an attention of nothing");
+    return absl::UnimplementedError("the attention is one of nothing");
   }
   for (int64_t width : {a.width, a.valueWidth}) {
     if (width % kVector != 0 || width > kWidest) {

@@ -53,7 +53,7 @@ absl::StatusOr<ByteProduct> understand(const Instruction& instruction) {
   runtime::TensorSpec lhs = instruction.inputs[0].desc.spec();
   runtime::TensorSpec result = instruction.outputs[0].desc.spec();
   if (lhs.elementCount() == 0 || product.columns == 0) {
-    return absl::UnimplementedError("a product of nothing");
+    return absl::UnimplementedError("the product is one of nothing");
   }
   product.rows = lhs.elementCount() / lhs.dims.back();
   bool fits = lhs.dims.back() == product.depth && !result.dims.empty() &&

@@ -6,7 +6,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What convolutionOf takes.
+/// Accepts the instructions that convolutionOf takes.
 absl::StatusOr<KernelChoice> chooseConvolution(const Instruction& instruction);
 /// One graph: the convolution, and what follows it.
 absl::StatusOr<CudnnPlan> planConvolution(const CudnnInstruction& known, const CudnnTarget& target);

@@ -78,7 +78,7 @@ class CudnnDescriptorBuilder {
 /// The attribute `name`, one integer.
 absl::StatusOr<int64_t> cudnnInteger(const CudnnApi& api, const CudnnDescriptor& descriptor,
                                      cudnnBackendAttributeName_t name);
-/// What an engine is said to do to numbers.
+/// The library's notes about how an engine computes with numbers.
 absl::StatusOr<std::vector<cudnnBackendNumericalNote_t>> cudnnNotes(const CudnnApi& api,
                                                                     const CudnnDescriptor& engine);
 /// The descriptors of type `type` that are the attribute `name`.

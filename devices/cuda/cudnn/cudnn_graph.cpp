@@ -11,7 +11,7 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-/// What loads of 128 bits need; engines ask for no more.
+/// Loads of 128 bits need this alignment; engines ask for no more.
 constexpr int64_t kMostAlignment = 16;
 
 /// The largest power of two, up to kMostAlignment, that divides an address.
@@ -64,7 +64,7 @@ std::string words(const CudnnPointwise& op) {
   return text;
 }
 
-/// What the library calls the same things of a convolution and of one back to its image.
+/// The library's names for a convolution, or for one back to its image.
 struct ConvolutionNames {
   cudnnBackendDescriptorType_t type;
   const char* what;

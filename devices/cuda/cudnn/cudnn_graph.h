@@ -47,7 +47,7 @@ struct CudnnTarget {
   CudnnPlanStore* store = nullptr;  ///< null: every graph gets a plan of its own
 };
 
-/// What a plan may do.
+/// The bounds that a plan keeps to.
 struct CudnnLimits {
   CUdeviceptr workspace = 0;
   uint64_t workspaceBytes = 0;
@@ -105,7 +105,7 @@ struct CudnnConvolution {
   cudnnDataType_t sumsIn = CUDNN_DATA_FLOAT;
 };
 
-/// What an element-wise operation computes, and its parameters.
+/// The function of an element-wise operation, and its parameters.
 struct CudnnPointwise {
   cudnnPointwiseMode_t mode = CUDNN_POINTWISE_IDENTITY;
   std::vector<std::pair<cudnnBackendAttributeName_t, float>> parameters = {};
@@ -113,7 +113,7 @@ struct CudnnPointwise {
   cudnnDataType_t computesIn = CUDNN_DATA_FLOAT;  ///< comparisons: CUDNN_DATA_BOOLEAN
 };
 
-/// Of an element-wise operation.
+/// The operands of an element-wise operation.
 struct CudnnOperands {
   CudnnTensor input;
   CudnnTensor other = nullptr;     ///< where it takes two
@@ -129,7 +129,7 @@ class CudnnGraph {
   /// A tensor in the memory at `address`.
   absl::StatusOr<CudnnTensor> addTensor(runtime::ElementType type, const CudnnShape& shape,
                                         CUdeviceptr address);
-  /// What one operation gives to the next, which memory never holds.
+  /// The tensor that one operation gives to the next, which memory never holds.
   absl::StatusOr<CudnnTensor> addInner(const CudnnShape& shape,
                                        runtime::ElementType type = runtime::ElementType::kF32);
   /// A number of f32 that broadcasts to tensors of rank `rank`.

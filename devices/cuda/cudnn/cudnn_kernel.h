@@ -1,4 +1,4 @@
-// What all kernels through cuDNN share: an instruction becomes a plan on known addresses. Internal
+// All kernels through cuDNN share this: an instruction becomes a plan on known addresses. Internal
 // to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_CUDNN_KERNEL_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_CUDNN_KERNEL_H_
@@ -8,7 +8,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What is known of an instruction when its plan is made.
+/// The facts about an instruction that are known when its plan is made.
 struct CudnnInstruction {
   const Instruction& instruction;
   absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> createWith(const Instruction& instructio
   return createPlanned(instruction, context, planner);
 }
 
-/// Whether f32 must be multiplied as it is: the instruction does not allow "tf32".
+/// True if f32 must be multiplied as it is: the instruction does not allow "tf32".
 absl::StatusOr<bool> isExact(const Instruction& instruction);
 
 /// Bytes that engines may need for `instruction`, an engine that wants more is passed over: for

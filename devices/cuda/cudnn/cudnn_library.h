@@ -19,8 +19,8 @@ class CudnnLibrary {
   CudnnLibrary(const CudnnLibrary&) = delete;
   CudnnLibrary& operator=(const CudnnLibrary&) = delete;
 
-  /// What plans are made for; valid as long as this. NotFound or FailedPrecondition without the
-  /// library.
+  /// The handle and the GPU that plans are made for; valid as long as this. NotFound or
+  /// FailedPrecondition without the library.
   absl::StatusOr<CudnnTarget> target();
   /// Puts the work of `plan` into `stream`. The handle takes one thread at a time: a lock, which is
   /// free but for the moment when two programs launch.

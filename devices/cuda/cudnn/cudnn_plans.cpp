@@ -93,7 +93,7 @@ class Search {
                         cudnnParts(*target_.api, configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
                                    CUDNN_BACKEND_ENGINE_DESCRIPTOR));
     if (engine.size() != 1) {
-      return absl::InternalError("a configuration without an engine");
+      return absl::InternalError("a configuration has no engine");
     }
     GR_ASSIGN_OR_RETURN(auto notes, cudnnNotes(*target_.api, engine[0]));
     auto has = [&notes](auto... any) {

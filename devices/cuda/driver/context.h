@@ -11,7 +11,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What is told of a GPU.
+/// The facts that the driver tells about a GPU.
 struct GpuFacts {
   std::string name;           ///< "NVIDIA H100 80GB HBM3"
   int computeCapability = 0;  ///< 90 for sm_90
@@ -103,9 +103,9 @@ class Event {
   absl::Status recordInGraph(CUstream stream);
   /// Milliseconds from `earlier` on; of two that are used for times and were reached.
   absl::StatusOr<float> since(const Event& earlier) const;
-  /// Whether a stream has still to get there.
+  /// True while a stream has still to get there.
   bool isPending() const;
-  /// What is put into `stream` later comes after it.
+  /// Lets work that is put into `stream` later wait for this event.
   absl::Status holdUp(const Stream& stream) const;
   /// Waits until the stream gets there: awake for a moment, then asleep.
   absl::Status wait() const;

@@ -9,7 +9,8 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-/// What a pool keeps for later: the next program's arena, but not what other processes may need.
+/// A pool keeps this much for later: it serves the next program's arena, and leaves the rest to
+/// other processes.
 constexpr cuuint64_t kKeptBytes = cuuint64_t{256} << 20;
 /// For the code of kernels, handles of libraries, graphs, and others who use the GPU.
 constexpr uint64_t kLeastMargin = uint64_t{256} << 20;

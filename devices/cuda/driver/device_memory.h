@@ -81,7 +81,7 @@ class OwnMemory {
   CUdeviceptr address_ = 0;
 };
 
-/// Of `free` bytes of a GPU that has `total`, what programs may have: less a margin.
+/// The bytes that programs may have where `free` bytes of a GPU's `total` are free: less a margin.
 uint64_t lessMargin(uint64_t free, uint64_t total);
 
 /// Bytes that programs may have on the context's GPU: what is free now, less a margin.

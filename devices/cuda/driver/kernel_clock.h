@@ -24,7 +24,7 @@ class KernelClock {
   /// After each launch, when its work is done.
   absl::Status read();
   size_t runs() const { return runs_; }
-  /// Of the runs so far, at least one, by kernel, ns.
+  /// The median over the runs so far, at least one, of each kernel's time, ns.
   std::vector<uint64_t> medians() const;
 
  private:

@@ -41,7 +41,7 @@ struct LibraryFiles {
   std::string cudnn;
   std::string nccl;
   std::string nvml;
-  /// Of this build's toolkit.
+  /// The files of this build's toolkit.
   static LibraryFiles usual();
 };
 
@@ -59,7 +59,7 @@ class Libraries {
   absl::StatusOr<const CublasLtApi*> cublasLt();
   absl::StatusOr<const CudnnApi*> cudnn();
   absl::StatusOr<const NcclApi*> nccl();
-  /// Of NCCL, loaded now if it was not; nothing where it is not to be had.
+  /// The version of NCCL, loaded now if it was not; nothing where it is not to be had.
   std::optional<Version> ncclVersion();
   /// Started. Nothing depends on it, so it is not among the facts.
   absl::StatusOr<const NvmlApi*> nvml();

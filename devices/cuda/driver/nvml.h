@@ -1,6 +1,6 @@
-// What is used of NVML, NVIDIA's management library, which comes with the driver. Its header does
-// not come with every toolkit, so the functions are declared here as its reference tells them; they
-// are the same in all versions. Internal to devices/cuda.
+// Declares the functions used of NVML, NVIDIA's management library, which comes with the driver.
+// Its header does not come with every toolkit, so they are declared here as its reference tells
+// them; they are the same in all versions. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_DRIVER_NVML_H_
 #define GRAPHRUN_DEVICES_CUDA_DRIVER_NVML_H_
 

@@ -10,7 +10,8 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-/// Of the trial, in 32-bit words: more than one page of any size that GPUs have, and some.
+/// The length of the trial in 32-bit words: more than one page of any size that GPUs have, and
+/// some.
 constexpr size_t kTriedWords = (size_t{4} << 20) / sizeof(uint32_t) + 5;
 
 absl::Status giveAccess(const MemoryPool& from, const Context& to) {
@@ -37,7 +38,7 @@ absl::StatusOr<std::vector<uint32_t>> download(const DeviceMemory& from, const S
   return words;
 }
 
-/// What arrives of `words` by a copy from one GPU to the other.
+/// Copies `words` from one GPU to the other, and returns what arrives there.
 absl::StatusOr<std::vector<uint32_t>> sent(const std::vector<uint32_t>& words,
                                            const MemoryPool& from, const MemoryPool& to) {
   const size_t bytes = words.size() * sizeof(uint32_t);

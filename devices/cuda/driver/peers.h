@@ -22,7 +22,7 @@ struct DeviceValue {
 absl::Status fetch(const DeviceValue& value, const Context& context, CUdeviceptr to, size_t bytes,
                    const Stream& stream);
 
-/// Whether memory of pool `from` can be copied to pool `to` without the host's: OK, or why not.
+/// OK if memory of pool `from` can be copied to pool `to` without the host's, else the reason.
 /// Gives `to`'s GPU access to `from`, and tries: there are machines where the driver says yes and
 /// other bytes arrive. Takes some ms.
 absl::Status checkPeers(const std::shared_ptr<const MemoryPool>& from,

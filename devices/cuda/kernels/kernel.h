@@ -1,4 +1,4 @@
-// What a kernel of a GPU is: how it is chosen for an instruction, made and enqueued.
+// Defines a kernel of a GPU, and how it is chosen for an instruction, made and enqueued.
 #ifndef GRAPHRUN_DEVICES_CUDA_KERNELS_KERNEL_H_
 #define GRAPHRUN_DEVICES_CUDA_KERNELS_KERNEL_H_
 
@@ -39,7 +39,7 @@ absl::StatusOr<size_t> algorithmOf(const Instruction& instruction);
 /// There are fewer answers.
 inline constexpr size_t kMostAlgorithms = 1024;
 
-/// What kernels of one program share.
+/// The parts of a program that its kernels share.
 struct KernelContext {
   const DriverApi& driver;
   ProductLibrary& products;
@@ -53,7 +53,7 @@ struct KernelContext {
   CUdeviceptr addressOf(const Argument& argument) const { return addresses[argument.buffer]; }
 };
 
-/// What a kernel wants of an instruction.
+/// The answer of a kernel that takes an instruction.
 struct KernelChoice {
   uint64_t scratchBytes = 0;   ///< of Instruction::scratch (u8, 1-D); 0: none
   std::string implementation;  ///< for explain
@@ -62,14 +62,14 @@ struct KernelChoice {
 struct KernelEntry {
   absl::string_view name;
   absl::string_view operation;  ///< that it computes; "": none of its own
-  /// What `instruction` takes (its `kernel` and `scratch` are not looked at, nor are buffers), or
-  /// why the kernel declines: Unimplemented, or InvalidArgument for a malformed instruction. Needs
-  /// no GPU.
+  /// The needs of the kernel for `instruction` (its `kernel` and `scratch` are not looked at, nor
+  /// are buffers), or why the kernel declines: Unimplemented, or InvalidArgument for a malformed
+  /// one. Needs no GPU.
   absl::StatusOr<KernelChoice> (*choose)(const Instruction& instruction);
   /// Makes the kernel of an instruction that `choose` accepts.
   absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Instruction& instruction,
                                                     const KernelContext& context);
-  /// Whether its library may have several plans for an instruction: attribute "plan" (algorithmOf).
+  /// True if its library may have several plans for an instruction: attribute "plan" (algorithmOf).
   bool hasAlgorithms = false;
 };
 

@@ -1,5 +1,5 @@
-// What a generated kernel may find wrong with what it reads, and how it says so. Compilers and
-// programs share this.
+// Defines the errors that a generated kernel may find in what it reads, and how it reports them.
+// Compilers and programs share this.
 #ifndef GRAPHRUN_DEVICES_CUDA_KERNELS_KERNEL_ERRORS_H_
 #define GRAPHRUN_DEVICES_CUDA_KERNELS_KERNEL_ERRORS_H_
 
@@ -42,7 +42,7 @@ struct ErrorRecord {
 inline constexpr int64_t kErrorDetails = 1;
 static_assert(sizeof(ErrorRecord) == 32 && offsetof(ErrorRecord, index) == 8 * kErrorDetails);
 
-/// What instruction `index` adds the kind to.
+/// The number to which instruction `index` adds the kind of its error.
 inline uint32_t errorBase(uint32_t index) { return (index + 1) * kErrorKinds; }
 inline uint32_t instructionOfError(uint32_t word) { return word / kErrorKinds - 1; }
 

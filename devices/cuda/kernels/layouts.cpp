@@ -18,13 +18,14 @@ absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc) {
   }
   std::vector<int64_t> strides(desc.dims.size());
   if (desc.layout.size() != strides.size() * sizeof(int64_t)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "layout of ", desc.layout.size(), " bytes, expected ", strides.size() * sizeof(int64_t)));
+    return absl::InvalidArgumentError(absl::StrCat("the layout has ", desc.layout.size(),
+                                                   " bytes, expected ",
+                                                   strides.size() * sizeof(int64_t)));
   }
   std::memcpy(strides.data(), desc.layout.data(), desc.layout.size());
   for (int64_t stride : strides) {
     if (stride < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("layout with a stride of ", stride));
+      return absl::InvalidArgumentError(absl::StrCat("the layout has a stride of ", stride));
     }
   }
   return strides;
@@ -70,12 +71,12 @@ absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc) {
   for (size_t d = 0; d < strides.size(); ++d) {
     last += static_cast<__int128>(desc.dims[d] - 1) * strides[d];
     if (last > kMost) {
-      return absl::InvalidArgumentError("layout larger than 2^62 elements");
+      return absl::InvalidArgumentError("the layout is larger than 2^62 elements");
     }
   }
   __int128 bytes = (last + 1) * static_cast<__int128>(runtime::elementSize(desc.type));
   if (bytes > kMost) {
-    return absl::InvalidArgumentError("layout larger than 2^62 bytes");
+    return absl::InvalidArgumentError("the layout is larger than 2^62 bytes");
   }
   return static_cast<uint64_t>(bytes);
 }

@@ -32,7 +32,7 @@ std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
 /// N x C x spatial dims with the channels last; dense where that is the same, or with fewer dims.
 TensorDesc channelsLastDesc(runtime::ElementType type, std::vector<int64_t> dims);
 
-/// Whether the tensor lies in memory as with `strides`; those of dims of 1 do not matter.
+/// True if the tensor lies in memory as with `strides`; those of dims of 1 do not matter.
 bool liesAs(const TensorDesc& desc, const std::vector<int64_t>& strides);
 
 /// Bytes from the first to the last element: LayoutBytes of this device. InvalidArgument for

@@ -79,7 +79,7 @@ absl::Status Communicators::join(const CommunicatorRank& rank) {
   return runtime::annotate(ncclStatus(*api_, result, "ncclCommInitRankConfig"), member.name());
 }
 
-/// Whether what was last begun is done; fails with what went wrong since.
+/// True if the operation that was begun last is done; fails with any error since.
 absl::StatusOr<bool> Communicators::isReady(const Member& member) const {
   ncclResult_t state = ncclSuccess;
   GR_RETURN_IF_ERROR(ncclStatus(*api_, api_->ncclCommGetAsyncError(member.handle, &state),
@@ -107,7 +107,7 @@ absl::StatusOr<bool> Communicators::hasJoined(uint32_t id) {
 
 absl::Status Communicators::mayWait() const {
   if (interrupted_.load()) {
-    return absl::CancelledError("stopped while the other members were waited for");
+    return absl::CancelledError("the step was stopped while the other members were waited for");
   }
   if (runtime::nowNanos() > deadlineNanos_) {
     return absl::DeadlineExceededError(

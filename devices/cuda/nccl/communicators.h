@@ -1,4 +1,4 @@
-// What a program carries out collectives in: communicators of NCCL. Internal to devices/cuda.
+// A program carries out collectives in communicators of NCCL. Internal to devices/cuda.
 #ifndef GRAPHRUN_DEVICES_CUDA_NCCL_COMMUNICATORS_H_
 #define GRAPHRUN_DEVICES_CUDA_NCCL_COMMUNICATORS_H_
 
@@ -16,8 +16,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// What Collectives::newCommunicatorId gives: a unique id of NCCL, which this process listens for
-/// from now on.
+/// The id that Collectives::newCommunicatorId gives: a unique one of NCCL, which this process
+/// listens for from now on.
 absl::StatusOr<std::string> newCommunicatorId(Libraries& libraries);
 
 /// Those of one program. They are NCCL's non-blocking ones, whose state is asked again and again,
@@ -46,8 +46,8 @@ class Communicators {
   /// has put it, for which at first it may need the other members.
   absl::Status put(uint32_t id, absl::string_view function,
                    absl::FunctionRef<ncclResult_t(const NcclApi&, ncclComm_t)> call);
-  /// Whether what they do may be waited for any longer; breaks them off when not. `what` then tells
-  /// what that is, empty where nobody knows.
+  /// OK if their work may be waited for any longer; breaks them off when not. `what` then tells
+  /// which work that is, empty where nobody knows.
   absl::Status check(absl::FunctionRef<std::string()> what);
   /// Ends what they do, for good. The first reason stays.
   absl::Status breakOff(const absl::Status& why);

@@ -89,7 +89,7 @@ const char* functionOf(Collective collective) {
                                                 : "ncclReduceScatter";
 }
 
-/// Whether one of the tensors has exactly as many elements as some number of the other.
+/// True if one of the tensors has exactly as many elements as some number of the other.
 bool fits(Collective collective, int64_t in, int64_t out) {
   return collective == Collective::kAllReduce   ? in == out
          : collective == Collective::kAllGather ? in > 0 && out % in == 0
@@ -193,7 +193,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Instruction& inst
   const CUdeviceptr from = context.addressOf(instruction.inputs[0]);
   const CUdeviceptr to = context.addressOf(instruction.outputs[0]);
   if (from == to && collective.collective != Collective::kAllReduce) {
-    return absl::InvalidArgumentError("only of an all_reduce the result may lie on the operand");
+    return absl::InvalidArgumentError(
+        "the result lies on the operand, which is for an all_reduce only");
   }
   return std::make_unique<CollectiveKernel>(collective, *context.communicators, from, to);
 }

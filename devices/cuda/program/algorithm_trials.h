@@ -14,7 +14,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What an instruction takes by a plan (see algorithmOf).
+/// The time that an instruction takes by a plan (see algorithmOf).
 struct PlanTime {
   size_t plan;
   uint64_t nanos;
@@ -30,7 +30,7 @@ class AlgorithmTrials {
   AlgorithmTrials(const AlgorithmTrials&) = delete;
   AlgorithmTrials& operator=(const AlgorithmTrials&) = delete;
 
-  /// What `instruction` takes by the plans that will do, in the library's order, at most
+  /// The times of `instruction` by the plans that will do, in the library's order, at most
   /// kMostTried: medians of some runs by the GPU's clock. At least one; fails as making or running
   /// one fails.
   absl::StatusOr<std::vector<PlanTime>> run(const Instruction& instruction);

@@ -18,8 +18,8 @@ namespace graphrun::devices::cuda {
 /// old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description);
 
-/// Of the GPU of a device of that fingerprint, 10 * major + minor: 80, 90. InvalidArgument for the
-/// fingerprint of another device.
+/// The compute capability of the GPU of a device of that fingerprint, 10 * major + minor: 80, 90.
+/// InvalidArgument for the fingerprint of another device.
 absl::StatusOr<int> computeCapabilityOf(absl::string_view fingerprint);
 
 /// Every GPU that the driver offers this process, with what is free of its memory, less a margin,
@@ -29,8 +29,8 @@ std::vector<DeviceDescription> discoverCudaDevices();
 /// OK when createCudaDevice would find the GPU; cheap after the first time.
 absl::Status checkCudaDevice(const DeviceDescription& description);
 
-/// What was found of the driver, the GPUs and the libraries, what is missing and how to get it, and
-/// how tensors go from GPU to GPU, a line each. Of several GPUs it makes contexts, to try that.
+/// Tells, a line each, which driver, GPUs and libraries were found, what is missing and how to get
+/// it, and how tensors go from GPU to GPU. Makes contexts of several GPUs, to try that.
 std::vector<std::string> cudaFindings();
 
 /// The same with other libraries than those of the process, which must outlive the device.

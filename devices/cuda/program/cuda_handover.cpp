@@ -1,4 +1,4 @@
-// What goes from a program to another device without the host's memory.
+// Sends tensors from a program to another device without the host's memory.
 #include <algorithm>
 #include <utility>
 
@@ -79,7 +79,8 @@ absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer
   return absl::OkStatus();
 }
 
-/// What tells of a buffer of this GPU; its event is set by the launch that writes the buffer last.
+/// The value that tells another device of a buffer of this GPU. The launch that writes the buffer
+/// last sets its event.
 absl::StatusOr<DeviceValue*> CudaProgram::handedValue(uint32_t buffer) {
   for (const std::unique_ptr<Handed>& handed : handed_) {
     if (handed->buffer == buffer) {
@@ -113,7 +114,7 @@ absl::Status CudaProgram::carry(uint32_t buffer, uint32_t entry) {
   return absl::OkStatus();
 }
 
-/// Of a buffer that is no more sent from the host: that has no need of it, unless it is an output.
+/// Drops the copy to the host of a buffer that is no more sent from there, unless it is an output.
 void CudaProgram::dropCopyOut(uint32_t buffer) {
   if (isSent(buffer)) {
     return;

@@ -95,7 +95,7 @@ absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& we
 absl::Status CudaProgram::countMemory(const Executable& executable, uint64_t limit) {
   GR_ASSIGN_OR_RETURN(memoryBytes_, memoryOf(executable));
   if (__builtin_add_overflow(memoryBytes_, boundBytes(executable), &memoryBytes_)) {
-    return absl::InvalidArgumentError("executable: larger than all memory");
+    return absl::InvalidArgumentError("executable: it is larger than all memory");
   }
   return checkMemoryLimit(memoryBytes_, limit, "weights, arena, inputs and outputs");
 }
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Instruct
   return entry->create(instruction, context);
 }
 
-/// What is sent from the arena has memory of its own on the host, for good.
+/// A buffer of the arena that is sent gets memory of its own on the host, for good.
 absl::StatusOr<CudaProgram::Transfer> CudaProgram::addCopyOut(const Executable& executable,
                                                               uint32_t buffer) {
   const Buffer& from = executable.buffers[buffer];

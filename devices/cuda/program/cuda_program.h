@@ -23,7 +23,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What the programs of a device share.
+/// The parts of a device that its programs share.
 struct DeviceParts {
   ContextPointer context;
   std::shared_ptr<const MemoryPool> memory;
@@ -97,7 +97,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
     std::vector<Event*> made;    ///< of values that GPUs fetch; kept by handed_
     std::unique_ptr<Event> met;  ///< of a collective: it is done; null: it is none
   };
-  /// What a send hands over, and the event that it names.
+  /// A value that a send hands over, and the event that it names.
   struct Handed {
     uint32_t buffer;  ///< of the executable
     std::unique_ptr<Event> made;

@@ -1,4 +1,4 @@
-// What the records of a program do in a step, and how a step ends.
+// Runs the records of a program in a step, and ends a step.
 #include "devices/cuda/driver/vendor_status.h"
 #include "devices/cuda/kernels/kernel_errors.h"
 #include "devices/cuda/program/cuda_program.h"

@@ -1,4 +1,4 @@
-// What this machine has of GPUs and of NVIDIA's software.
+// Finds the GPUs and NVIDIA's software on this machine.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
-/// What the context of a process takes, by and large.
+/// About the memory that the context of a process takes.
 constexpr uint64_t kContextBytes = uint64_t{512} << 20;
 
 /// "00112233-4455-…".
@@ -30,7 +30,8 @@ std::string textOf(const CUuuid& uuid) {
   return text;
 }
 
-/// What programs may have on the GPU, asked without a context. NotFound where NVML does not tell.
+/// The bytes that programs may have on the GPU, found without a context. NotFound where NVML does
+/// not tell.
 absl::StatusOr<uint64_t> usableBytesByNvml(const DriverApi& driver, CUdevice gpu,
                                            Libraries& libraries) {
   GR_ASSIGN_OR_RETURN(const NvmlApi* nvml, libraries.nvml());

@@ -13,7 +13,7 @@ namespace {
 
 bool isDense(const TensorDesc& desc) { return desc.layout.empty(); }
 
-/// Whether the buffer holds the given bytes as they are.
+/// True if the buffer holds the given bytes as they are.
 bool isPlain(const Buffer& buffer) {
   return !buffer.splat && !buffer.quantized && isDense(buffer.desc) &&
          (!buffer.source || (isDense(*buffer.source) && buffer.source->type == buffer.desc.type));
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<con
   uint64_t expected = buffer.splat ? fromBytes : reach;
   if (given.size() != expected || (!rounds && source.type != buffer.desc.type)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a weight of ", given.size(), " bytes, expected ", expected, " of ",
+        "a weight has ", given.size(), " bytes, expected ", expected, " of ",
         source.spec().toString(), " for ", runtime::elementTypeName(buffer.desc.type)));
   }
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> from, stridesOf(read));
@@ -129,7 +129,7 @@ absl::StatusOr<std::shared_ptr<const DeviceMemory>> SharedWeights::upload(
     given = made;
   } else if (given.size() != buffer.desc.spec().byteSize()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a weight of ", given.size(), " bytes, expected ",
+        absl::StrCat("a weight has ", given.size(), " bytes, expected ",
                      buffer.desc.spec().byteSize(), " of ", buffer.desc.spec().toString()));
   }
   GR_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceMemory> memory, pool_->allocate(buffer.bytes));

@@ -306,7 +306,8 @@ TEST_CASE("a member that never comes is waited for until the step is stopped") {
   CHECK(runtime::nowNanos() - begin < kSecond / 2);
   CHECK(absl::IsCancelled(status));
   CHECK_THAT(status.ToString(),
-             Catch::Contains("communicator 0, of whose 2 members this is number 0: stopped while "
+             Catch::Contains("communicator 0, of whose 2 members this is number 0: the step was "
+                             "stopped while "
                              "the other members were waited for; it is broken off"));
   CHECK_THAT(gpus.run(0).ToString(), Catch::Contains("it is broken off"));  // from now on
   gpus.programs[1]->collectives()->interrupt();

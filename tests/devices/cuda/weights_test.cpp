@@ -80,7 +80,7 @@ TEST_CASE("weights of 8-bit floats are laid out as what they stand for, or as th
 TEST_CASE("a weight of another size, and a bad layout, are refused") {
   std::vector<uint8_t> bytes(20);
   CHECK_THAT(std::string(layOut(weight(f32({2, 3}), 24), bytes).status().message()),
-             Catch::Contains("a weight of 20 bytes, expected 24 of 2x3xf32"));
+             Catch::Contains("a weight has 20 bytes, expected 24 of 2x3xf32"));
   TensorDesc odd = f32({2, 3});
   odd.layout.resize(7);
   CHECK_THAT(std::string(layoutBytes(odd).status().message()), Catch::Contains("expected 16"));

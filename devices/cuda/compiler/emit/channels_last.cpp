@@ -55,7 +55,7 @@ AloneOperation begin(mlir::OpBuilder& builder, mlir::Location loc, mlir::TypeRan
   return alone;
 }
 
-/// Whether results that lie as the operation leaves them lie in one of the two layouts.
+/// True if the results, lying as the operation leaves them, are in one of the two layouts.
 bool hasLayout(ir::ReduceOp reduce) {
   auto spatial = llvm::to_vector(llvm::seq<int64_t>(2, tensorOf(reduce.getInput()).getRank()));
   return reduce.getKeepdims() || llvm::equal(reduce.getAxes(), spatial);
@@ -77,8 +77,8 @@ void turnAxes(mlir::Operation* op, int64_t rank) {
   }
 }
 
-/// Whether an access reads, for each element, among the channels of the position that is written: a
-/// loop moves both alike, or both among the channels.
+/// True if, for each element, an access reads among the channels of the position that is written:
+/// each loop moves both by the same, or both among the channels.
 bool staysAtPosition(mlir::AffineExpr position, const codegen::MapNest& nest, int64_t channels) {
   size_t loops = nest.loops().size();
   auto read = codegen::coefficientsOf(position, loops);

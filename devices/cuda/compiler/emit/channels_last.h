@@ -26,13 +26,13 @@ AloneOperation seenChannelsLast(mlir::Operation* op);
 AloneOperation copyOperation(const TensorDesc& from, const TensorDesc& to,
                              mlir::MLIRContext& context);
 
-/// Whether `op`, a map, has an operand and results with as many channels, and moves elements within
-/// the channels of their positions, as reshapes of channels into groups with a transposition
-/// between do. With the channels last that is one kernel that reads and writes whole lines.
-/// Requires an empty codegen::whyNotMap(op).
+/// True if `op`, a map, has an operand and results with as many channels, and moves elements within
+/// the channels of their positions. Reshapes of channels into groups with a transposition between
+/// do that. With the channels last they are one kernel that reads and writes whole lines. Requires
+/// an empty codegen::whyNotMap(op).
 bool shufflesChannels(mlir::Operation* op);
 
-/// Whether a gr.transpose puts the channels last, or brings them back from there: with the operand,
+/// True if a gr.transpose puts the channels last, or brings them back from there: with the operand,
 /// or the result, in that layout it moves nothing.
 bool putsChannelsLast(mlir::Operation* op);
 bool bringsChannelsBack(mlir::Operation* op);

@@ -41,7 +41,8 @@ runtime::ReducedConversion conversionOf(ir::CastOp op) {
   return conversion;
 }
 
-/// What a code of a reduced type becomes, as bytes of the result's memory type.
+/// Appends the bytes of `value`, which a code of a reduced type becomes in the result's memory
+/// type.
 template <typename V>
 void append(std::vector<uint8_t>& bytes, V value) {
   bytes.resize(bytes.size() + sizeof(V));

@@ -18,7 +18,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// What the functions of kernels consist of.
+/// Registers the dialects that the functions of kernels consist of.
 void addKernelDialects(mlir::DialectRegistry& registry);
 
 /// Reason why no kernel can be generated for `op`, a gr operation or group with static shapes;

@@ -35,7 +35,7 @@ struct KernelLaunch {
   std::vector<KernelArgument> arguments;   ///< in the order of the parameters
 };
 
-/// What computes an operation.
+/// The launches that compute an operation, and the memory that they need.
 struct KernelPlan {
   std::vector<KernelLaunch> launches;        ///< that run one after the other
   uint64_t scratchBytes = 0;                 ///< of memory that they share, with any content

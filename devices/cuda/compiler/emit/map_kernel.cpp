@@ -61,8 +61,8 @@ class MapKernelBuilder {
   }
 
  private:
-  /// What `offset` moves by from one iteration of the innermost loop to the next; nothing where
-  /// that differs.
+  /// The number of elements by which `offset` moves from one iteration of the innermost loop to the
+  /// next; nothing where that differs.
   std::optional<int64_t> innermostStride(mlir::AffineExpr offset) const {
     auto flat = codegen::coefficientsOf(offset, loops_.size());
     return flat ? std::optional((*flat)[loops_.size() - 1]) : std::nullopt;
@@ -158,7 +158,7 @@ class MapKernelBuilder {
     code_.emitIf(isInside, [&] { emitBody(indices, lanes_); }, [&] { emitRest(last, size); });
   }
 
-  /// What is left over at the end of the only loop.
+  /// Emits the elements that are left over at the end of the only loop.
   void emitRest(mlir::Value begin, mlir::Value end) {
     auto loop =
         code_.builder().create<mlir::scf::ForOp>(code_.loc(), begin, end, code_.constant(1));

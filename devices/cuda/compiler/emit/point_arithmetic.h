@@ -54,8 +54,8 @@ class Arithmetic {
     return select(isLess(high, raised), high, raised);
   }
 
-  /// Whether x takes the place of the best so far: it is greater (less), or equal where the last of
-  /// equal ones counts; NaN beats all.
+  /// True if x replaces the best so far: it is greater (less), or equal where the last of equal
+  /// ones counts. NaN beats all.
   mlir::Value beats(mlir::Value x, mlir::Value best, bool greater, bool last) {
     if (!isFloat(x)) {
       using P = mlir::arith::CmpIPredicate;

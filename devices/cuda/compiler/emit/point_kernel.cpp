@@ -48,7 +48,8 @@ std::string whyNotPads(ir::PadOp op) {
   return "";
 }
 
-/// What each operation needs besides elements that are computed in.
+/// The reason why the kernel cannot do an operation whose elements it could compute; empty if there
+/// is none.
 std::string whyNot(mlir::Operation* op) {
   using Why = std::string;
   return llvm::TypeSwitch<mlir::Operation*, Why>(op)

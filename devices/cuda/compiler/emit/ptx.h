@@ -17,11 +17,11 @@ inline constexpr llvm::StringLiteral kBlockThreadsAttr = "kernel.block_threads";
 /// (i32). 64 where it is missing.
 inline constexpr llvm::StringLiteral kIndexBitsAttr = "kernel.index_bits";
 
-/// What PTX for a GPU of a compute capability (10 * major + minor: 80, 90, 100) is made for: the
-/// newest architecture of it or below that this LLVM knows, which is 90. PTX runs on all later
-/// ones: the driver and ptxas compile what says sm_90 for an sm_100 as well. The PTX version is the
-/// oldest that has the architecture, so that old drivers read it. Unimplemented below 75, which
-/// CUDA 13 has dropped.
+/// The target of PTX for a GPU of a compute capability (10 * major + minor: 80, 90, 100). It is the
+/// newest architecture of that capability or below that this LLVM knows, which is 90. PTX runs on
+/// all later ones: the driver and ptxas compile a kernel that says sm_90 for an sm_100 as well. The
+/// PTX version is the oldest that has the architecture, so that old drivers read it. Unimplemented
+/// below 75, which CUDA 13 has dropped.
 absl::StatusOr<codegen::CodeTarget> ptxTarget(int computeCapability);
 
 /// Turns the functions of `module` (arith, math, scf, vector, func, llvm and nvvm dialects) into

@@ -181,7 +181,7 @@ class CellBuilder {
     return math_.add(fresh, math_.multiply(update, hidden));
   }
 
-  /// Of a sum of gates, clipped where that is asked for.
+  /// Applies the activation to a sum of gates, which is clipped where the operation asks for that.
   mlir::Value activate(size_t which, mlir::Value x) {
     double clip = op_.getClip().convertToDouble();
     return function(which, clip > 0 ? math_.clamped(x, real(-clip), real(clip)) : x);

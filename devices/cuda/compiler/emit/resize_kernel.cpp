@@ -213,7 +213,7 @@ class ResizeBuilder {
   bool isNearest() const { return rule_.mode == ResizeRule::Mode::kNearest; }
   bool isCrop() const { return rule_.coordinates == ResizeRule::Coordinates::kCrop; }
 
-  /// Whether a crop's element comes from beyond the input.
+  /// True where an element of a crop comes from beyond the input.
   mlir::Value isOutside(llvm::ArrayRef<mlir::Value> index) {
     mlir::Value outside;
     for (auto [axis, dim] : llvm::enumerate(axes_)) {

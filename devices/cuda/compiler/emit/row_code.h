@@ -27,7 +27,8 @@ struct Rows {
 /// `rows`, in as many parts as it takes to keep a GPU busy; rows of few elements stay whole.
 Rows inParts(Rows rows, int64_t elementBytes);
 
-/// What elements of rows are computed in: f32 for the 16-bit floats, i32 for integers of less.
+/// The type that elements of rows are computed in: f32 for the 16-bit floats, i32 for narrower
+/// integers.
 mlir::Type rowComputeType(mlir::Type element);
 
 /// Emits one kernel over the rows of operand 0. A row whose elements lie next to each other has a
@@ -102,7 +103,8 @@ class RowCode {
   mlir::Type memory_, compute_;
   bool isUnsigned_ = false;
   mlir::Value thread_, member_, row_, begin_;
-  /// What the thread holds of its row, and the columns of that; empty where it is read in a loop.
+  /// The elements that the thread holds of its row, and their columns; empty where they are read in
+  /// a loop.
   llvm::SmallVector<mlir::Value> held_, heldColumns_;
   mlir::Value part_, from_, to_;  // the part of the row, null where it is whole, and its columns
 };

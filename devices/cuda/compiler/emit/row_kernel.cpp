@@ -34,8 +34,8 @@ bool reducesRows(mlir::Operation* op) {
   return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
 }
 
-/// What a kernel is for: `op`, or the operation of rows among the casts of such a group; null where
-/// there is none.
+/// The operation that a kernel is built for: `op`, or the operation of rows among the casts of such
+/// a group; null where there is none.
 mlir::Operation* rowOperationOf(mlir::Operation* op) {
   auto group = llvm::dyn_cast<ir::GroupOp>(op);
   if (!group) {
@@ -49,7 +49,7 @@ mlir::Operation* rowOperationOf(mlir::Operation* op) {
   return found == body.end() ? nullptr : &*found;
 }
 
-/// What an operation's rows are; nothing where it has none, or where they do not lie evenly.
+/// The rows of an operation; nothing where it has none, or where they do not lie evenly.
 std::optional<Rows> rowsOf(mlir::Operation* op) {
   auto type = tensorOf(op->getOperand(0));
   llvm::ArrayRef<int64_t> shape = type.getShape();

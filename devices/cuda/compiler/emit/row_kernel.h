@@ -21,9 +21,9 @@ std::string whyNotRowKernel(mlir::Operation* op);
 /// pairwise, always in the same order. Requires an empty whyNotRowKernel(op).
 void buildRowKernels(OperationKernels& kernels);
 
-/// What the time of a reduction (gr.reduce) goes by: how many elements of a row, or of its part, a
-/// thread reads one after the other where it has that alone, else 0; and whether a second kernel
-/// reduces parts.
+/// Tells how one thread reads in a reduction (gr.reduce), which its time depends on. `elements`:
+/// how many elements of a row, or of its part, a thread that has it alone reads one after the
+/// other, else 0. `hasParts`: a second kernel reduces parts.
 struct RowWalk {
   int64_t elements = 0;
   bool hasParts = false;

@@ -145,7 +145,7 @@ class GridBuilder {
     return math_.select(math_.isLess(real(1), d), far, near);
   }
 
-  /// What the taps of the dims from `dim` on add; `from`: channel and positions so far.
+  /// The sum over the taps of the dims from `dim` on; `from`: the channel and the positions so far.
   mlir::Value sum(size_t dim, llvm::ArrayRef<llvm::SmallVector<Tap, 4>> taps, const Values& from,
                   mlir::Value isInside, mlir::Value weight) {
     mlir::Value zero = math_.number(type_, 0);

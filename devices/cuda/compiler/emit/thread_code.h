@@ -1,4 +1,4 @@
-// What one thread of a kernel does, being emitted: parameters, its position in the grid, memory.
+// Emits the code of one thread of a kernel: parameters, its position in the grid, memory.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_THREAD_CODE_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_THREAD_CODE_H_
 
@@ -64,7 +64,8 @@ class ThreadCode {
   using Details = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
   void complainIf(mlir::Value condition, KernelError error, Details details = nullptr);
 
-  /// What `then` emits is done where the condition holds, what `otherwise` emits where it does not.
+  /// Emits a branch: `then` emits the code where the condition holds, `otherwise` the code where it
+  /// does not.
   void emitIf(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
 

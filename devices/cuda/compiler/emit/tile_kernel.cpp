@@ -122,7 +122,7 @@ class TileKernelBuilder {
     warp_ = code_.make<arith::DivUIOp>(thread, code_.constant(kWarpThreads));
   }
 
-  /// What each warp has, one after the other: calls `emit(line)` with lines of the tile.
+  /// Calls `emit(line)` for each line of the tile that a warp has, one after the other.
   template <typename Emit>
   void forEachLine(Emit emit) {
     constexpr int64_t kWarps = kBlockThreads / kWarpThreads;

@@ -9,8 +9,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// Whether `op` is a gr.transpose of static shapes that is faster by tiles than element by element:
-/// what lies side by side in the operand does not in the result, and there is enough of both.
+/// True if `op` is a gr.transpose of static shapes that is faster by tiles than element by element:
+/// neighbours in the operand are none in the result, and there are enough of both.
 bool isTileKernel(mlir::Operation* op);
 
 /// Appends the kernel for `op` to `module`, for emitPtx. A block of 256 threads moves a tile of

@@ -77,7 +77,7 @@ class TopKBuilder {
     return code_.make<Op>(args...);
   }
   mlir::Type i64() { return code_.builder().getI64Type(); }
-  /// What orders elements is of 32 bits, or of 64.
+  /// The numbers that elements are ordered by have 32 bits, or 64 for wide elements.
   unsigned orderBits() { return isWide(type_.getElementType()) ? 64 : 32; }
   mlir::Type order() { return code_.builder().getIntegerType(orderBits()); }
   mlir::Type key() { return code_.builder().getIntegerType(2 * orderBits()); }
@@ -120,7 +120,7 @@ class TopKBuilder {
     code_.barrier();
   }
 
-  /// What orders elements: as floats with one zero and NaN above all, or as integers.
+  /// The number that orders an element: floats with one zero and NaN above all, or integers.
   mlir::Value orderOf(mlir::Value x) {
     mlir::Type element = type_.getElementType();
     bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
@@ -218,7 +218,7 @@ class TopKBuilder {
     code_.store(make<arith::SelectOp>(wrong, a, b), second);
   }
 
-  /// Of two sorted arrays the better half, which rises and falls once.
+  /// Keeps the better half of two sorted arrays, which then rises and falls once.
   void takeBetter(mlir::Value best, mlir::Value next) {
     forMine(kept_, [&](mlir::Value slot) {
       mlir::Value other = make<arith::SubIOp>(code_.constant(kept_ - 1), slot);

@@ -134,7 +134,7 @@ class PoolBuilder {
         });
   }
 
-  /// What no element is less than.
+  /// The value that no element is less than.
   mlir::Value least() {
     double value = -std::numeric_limits<double>::infinity();
     if (isInteger()) {
