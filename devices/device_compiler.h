@@ -13,6 +13,7 @@
 #include "devices/device.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/base/code_store.h"
 #include "runtime/base/numerics.h"
 
 namespace graphrun::devices {
@@ -33,14 +34,6 @@ struct Tuning {
   /// In: what devices of this fingerprint refused when they loaded it (RefusedKernels::text): other
   /// kernels are chosen.
   std::string refused;
-};
-
-/// Machine code by the name of what it was made from, kept for other partitions and processes.
-class CodeStore {
- public:
-  virtual ~CodeStore() = default;
-  virtual std::optional<std::vector<uint8_t>> find(const std::string& name) = 0;
-  virtual void store(const std::string& name, absl::Span<const uint8_t> code) = 0;
 };
 
 /// The compiler of one kind of device. Stateless: thread-safe as long as each thread has its own
@@ -72,8 +65,8 @@ class DeviceCompiler {
 
 /// The compiler for a kind of device; NotFound when it is not built in. `code` may be null, and
 /// must outlive it.
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind,
-                                                                     CodeStore* code = nullptr);
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(
+    const std::string& kind, runtime::CodeStore* code = nullptr);
 
 }  // namespace graphrun::devices
 

@@ -97,16 +97,16 @@ std::vector<uint8_t> writeResponse(const Planned& planned) {
 }
 
 /// The caller's store of machine code.
-class CallerCode final : public devices::CodeStore {
+class CallerCode final : public runtime::CodeStore {
  public:
   explicit CallerCode(const GrPartition& task) : task_(task) {}
 
-  std::optional<std::vector<uint8_t>> find(const std::string& name) override {
+  std::optional<absl::Span<const uint8_t>> find(const std::string& name) override {
     GrBytes bytes{};
     if (task_.findCode(task_.context, name.c_str(), &bytes) != 0) {
       return std::nullopt;
     }
-    return std::vector<uint8_t>(bytes.data, bytes.data + bytes.size);
+    return spanOf(bytes);
   }
   void store(const std::string& name, absl::Span<const uint8_t> code) override {
     task_.storeCode(task_.context, name.c_str(), {code.data(), code.size()});

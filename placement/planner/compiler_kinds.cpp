@@ -14,7 +14,7 @@ std::vector<runtime::DeviceKind> compilerKinds() {
 }
 
 absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind,
-                                                                     CodeStore* code) {
+                                                                     runtime::CodeStore* code) {
   for (const CompilerRow& row : compilerRows()) {
     if (row.record().name == kind) {
       return row.create(code);

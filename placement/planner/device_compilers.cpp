@@ -11,7 +11,7 @@ namespace {
 
 constexpr CompilerRow kRows[] = {
     {cpu::cpuKind,
-     [](CodeStore* code) -> absl::StatusOr<std::unique_ptr<DeviceCompiler>> {
+     [](runtime::CodeStore* code) -> absl::StatusOr<std::unique_ptr<DeviceCompiler>> {
        return std::make_unique<cpu::CpuCompiler>(code);
      }},
     {cuda::cudaKind, cuda::createCudaCompiler},

@@ -15,7 +15,7 @@ namespace graphrun::devices {
 /// A CompilerRow is the compile world's entry for a kind.
 struct CompilerRow {
   runtime::DeviceKind (*record)();
-  absl::StatusOr<std::unique_ptr<DeviceCompiler>> (*create)(CodeStore* code);
+  absl::StatusOr<std::unique_ptr<DeviceCompiler>> (*create)(runtime::CodeStore* code);
 };
 
 /// device_compilers.cpp has those of the product. A library that is linked with a definition of its

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "runtime/base/code_store.h"
 #include "runtime/compiler_loader/compiler_api.h"
 
 namespace graphrun::runtime {
@@ -21,16 +21,6 @@ namespace graphrun::runtime {
 /// Bytes of a weight by its index in the plan's table; valid while the call that got it runs.
 /// Must be thread-safe.
 using ReadWeight = absl::FunctionRef<absl::StatusOr<absl::Span<const uint8_t>>(uint32_t index)>;
-
-/// Machine code by the name of what it was made from, for later calls and other processes. A
-/// compiler may ask from several threads.
-class CodeStore {
- public:
-  virtual ~CodeStore() = default;
-  /// Valid while the call that asked runs; nothing when there is none.
-  virtual std::optional<absl::Span<const uint8_t>> find(const std::string& name) = 0;
-  virtual void store(const std::string& name, absl::Span<const uint8_t> code) = 0;
-};
 
 /// A partition to compile for a device of this process.
 struct PartitionTask {

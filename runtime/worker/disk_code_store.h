@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/compiler_loader/compiler_loader.h"
+#include "runtime/base/code_store.h"
 #include "runtime/worker/disk_cache.h"
 
 namespace graphrun::runtime {

@@ -41,7 +41,7 @@ std::vector<mlir::OwningOpRef<mlir::ModuleOp>> splitByKernel(mlir::ModuleOp all,
 
 }  // namespace
 
-CodeModule::CodeModule(mlir::MLIRContext& context, CodeStore* store, int threads)
+CodeModule::CodeModule(mlir::MLIRContext& context, runtime::CodeStore* store, int threads)
     : context_(context),
       store_(store),
       threads_(threads),
@@ -113,8 +113,12 @@ absl::StatusOr<std::vector<uint8_t>> CodeModule::finish() {
   std::vector<std::vector<uint8_t>> objects;
   std::vector<std::string> missing;
   for (const auto& [symbol, module] : code_) {
-    std::optional<std::vector<uint8_t>> known = store_ ? store_->find(symbol) : std::nullopt;
-    known ? objects.push_back(*std::move(known)) : missing.push_back(symbol);
+    auto known = store_ == nullptr ? std::nullopt : store_->find(symbol);
+    if (known) {
+      objects.emplace_back(known->begin(), known->end());
+    } else {
+      missing.push_back(symbol);
+    }
   }
   for (llvm::ArrayRef<std::string> left = missing; !left.empty();) {
     llvm::ArrayRef<std::string> batch = left.take_front(kBatch);

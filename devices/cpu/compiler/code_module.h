@@ -23,7 +23,8 @@ namespace graphrun::devices::cpu {
 class CodeModule {
  public:
   /// `store` may be null; `threads`: that compile side by side.
-  explicit CodeModule(mlir::MLIRContext& context, CodeStore* store = nullptr, int threads = 1);
+  explicit CodeModule(mlir::MLIRContext& context, runtime::CodeStore* store = nullptr,
+                      int threads = 1);
 
   /// Adds the kernel for `op` (see buildMapKernel).
   GeneratedKernel add(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
@@ -39,7 +40,7 @@ class CodeModule {
   absl::StatusOr<std::vector<std::vector<uint8_t>>> compile(llvm::ArrayRef<std::string> symbols);
 
   mlir::MLIRContext& context_;
-  CodeStore* store_;
+  runtime::CodeStore* store_;
   int threads_;
   CodeTarget target_;
   int64_t vectorBits_;

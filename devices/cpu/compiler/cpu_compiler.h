@@ -12,7 +12,7 @@ namespace graphrun::devices::cpu {
 class CpuCompiler final : public DeviceCompiler {
  public:
   /// `code`: of generated kernels; may be null.
-  explicit CpuCompiler(CodeStore* code = nullptr) : code_(code) {}
+  explicit CpuCompiler(runtime::CodeStore* code = nullptr) : code_(code) {}
 
   std::string kind() const override { return "cpu"; }
   std::string whyUnsupported(mlir::Operation* op) const override;
@@ -24,7 +24,7 @@ class CpuCompiler final : public DeviceCompiler {
                                                Tuning& tuning) const override;
 
  private:
-  CodeStore* code_;
+  runtime::CodeStore* code_;
 };
 
 }  // namespace graphrun::devices::cpu

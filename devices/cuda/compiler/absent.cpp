@@ -3,7 +3,7 @@
 
 namespace graphrun::devices::cuda {
 
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(CodeStore*) {
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(runtime::CodeStore*) {
   return absl::NotFoundError(
       "this build has no CUDA: install CUDA 13, cuDNN 9 and NCCL with their headers, then "
       "configure and build again, or remove the device from cluster.yaml");

@@ -26,7 +26,7 @@ std::vector<uint8_t> imageOf(const std::vector<KernelText>& kernels) {
 
 class CudaCompiler final : public DeviceCompiler {
  public:
-  explicit CudaCompiler(CodeStore* code) : code_(code) {}
+  explicit CudaCompiler(runtime::CodeStore* code) : code_(code) {}
 
   std::string kind() const override { return "cuda"; }
 
@@ -58,12 +58,12 @@ class CudaCompiler final : public DeviceCompiler {
   }
 
  private:
-  CodeStore* code_;
+  runtime::CodeStore* code_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(CodeStore* code) {
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(runtime::CodeStore* code) {
   return std::make_unique<CudaCompiler>(code);
 }
 

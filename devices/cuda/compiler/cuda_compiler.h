@@ -11,7 +11,8 @@ namespace graphrun::devices::cuda {
 
 /// See devices/device_compiler.h. `code`: texts of generated kernels; may be
 /// null, and must outlive the compiler. NotFound in a build without CUDA.
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(CodeStore* code = nullptr);
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(
+    runtime::CodeStore* code = nullptr);
 
 }  // namespace graphrun::devices::cuda
 

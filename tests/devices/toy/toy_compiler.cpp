@@ -12,7 +12,7 @@ using Compiler = absl::StatusOr<std::unique_ptr<DeviceCompiler>>;
 /// Toys run what CPUs run, by the same kernels.
 class ToyCompiler final : public DeviceCompiler {
  public:
-  explicit ToyCompiler(CodeStore* code) : cores_(code) {}
+  explicit ToyCompiler(runtime::CodeStore* code) : cores_(code) {}
 
   std::string kind() const override { return "toy"; }
   std::string whyUnsupported(mlir::Operation* op) const override {
@@ -32,8 +32,9 @@ class ToyCompiler final : public DeviceCompiler {
 
 constexpr CompilerRow kRows[] = {
     {cpu::cpuKind,
-     [](CodeStore* code) -> Compiler { return std::make_unique<cpu::CpuCompiler>(code); }},
-    {toyKind, [](CodeStore* code) -> Compiler { return std::make_unique<ToyCompiler>(code); }},
+     [](runtime::CodeStore* code) -> Compiler { return std::make_unique<cpu::CpuCompiler>(code); }},
+    {toyKind,
+     [](runtime::CodeStore* code) -> Compiler { return std::make_unique<ToyCompiler>(code); }},
 };
 
 }  // namespace

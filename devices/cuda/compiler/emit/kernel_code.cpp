@@ -85,7 +85,8 @@ void addKernelDialects(mlir::DialectRegistry& registry) {
   registry.insert<mlir::NVVM::NVVMDialect>();
 }
 
-KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store)
+KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target,
+                       runtime::CodeStore* store)
     : context_(context), target_(std::move(target)), store_(store) {
   codegen::loadKernelDialects(context);
   context.loadDialect<mlir::NVVM::NVVMDialect>();
@@ -117,7 +118,7 @@ absl::StatusOr<std::vector<KernelText>> KernelCode::finish() {
   std::vector<KernelText> texts;
   for (const auto& [symbol, module] : code_) {
     KernelText& text = texts.emplace_back(KernelText{symbol, ""});
-    std::optional<std::vector<uint8_t>> known =
+    std::optional<absl::Span<const uint8_t>> known =
         store_ != nullptr ? store_->find(symbol) : std::nullopt;
     if (known) {
       text.ptx.assign(known->begin(), known->end());

@@ -40,7 +40,8 @@ OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts = {
 class KernelCode {
  public:
   /// `target`: of ptxTarget; `store` may be null.
-  KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store = nullptr);
+  KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target,
+             runtime::CodeStore* store = nullptr);
 
   /// Adds the kernels for `op`, as buildKernels.
   const KernelPlan& add(mlir::Operation* op, const MapLayouts& layouts = {});
@@ -56,7 +57,7 @@ class KernelCode {
  private:
   mlir::MLIRContext& context_;
   codegen::CodeTarget target_;
-  CodeStore* store_;
+  runtime::CodeStore* store_;
   llvm::StringMap<KernelPlan> plans_;                              // by text of the operation
   std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> code_;  // by symbol
 };

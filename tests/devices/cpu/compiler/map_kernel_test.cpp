@@ -549,14 +549,14 @@ TEST_CASE("numbers that shape the code stay in it") {
 }
 
 /// A store that says what was asked of it.
-struct MemoryStore : CodeStore {
+struct MemoryStore : runtime::CodeStore {
   std::map<std::string, std::vector<uint8_t>> kept;
   int found = 0;
 
-  std::optional<std::vector<uint8_t>> find(const std::string& name) override {
+  std::optional<absl::Span<const uint8_t>> find(const std::string& name) override {
     auto at = kept.find(name);
     found += at != kept.end();
-    return at == kept.end() ? std::nullopt : std::optional(at->second);
+    return at == kept.end() ? std::nullopt : std::optional(absl::MakeConstSpan(at->second));
   }
   void store(const std::string& name, absl::Span<const uint8_t> code) override {
     kept[name].assign(code.begin(), code.end());

@@ -206,10 +206,10 @@ TEST_CASE("offsets are computed in 32 bits where that is enough") {
 }
 
 TEST_CASE("shapes share code, and a store keeps it") {
-  struct Store : CodeStore {
-    std::optional<std::vector<uint8_t>> find(const std::string& name) override {
+  struct Store : runtime::CodeStore {
+    std::optional<absl::Span<const uint8_t>> find(const std::string& name) override {
       auto found = kept.find(name);
-      return found == kept.end() ? std::nullopt : std::optional(found->second);
+      return found == kept.end() ? std::nullopt : std::optional(absl::MakeConstSpan(found->second));
     }
     void store(const std::string& name, absl::Span<const uint8_t> code) override {
       kept[name].assign(code.begin(), code.end());
