@@ -51,9 +51,7 @@ uint64_t ActivePlan::settledRunNanos() const {
   for (size_t i = lastRuns.size() > 1 ? 1 : 0; i < lastRuns.size(); ++i) {
     nanos.push_back(lastRuns[i].nanos);
   }
-  auto middle = nanos.begin() + static_cast<ptrdiff_t>((nanos.size() - 1) / 2);
-  std::nth_element(nanos.begin(), middle, nanos.end());
-  return *middle;
+  return lowerMedian(std::move(nanos));
 }
 
 size_t ActivePlan::runsBeside() const {

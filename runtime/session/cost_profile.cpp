@@ -64,9 +64,7 @@ CostProfile::Summary summaryOf(const Entries& entries, const Spreads& spreads, u
     known.push_back(spread == spreads.end() ? 0 : static_cast<double>(spread->second));
   }
   if (!known.empty()) {
-    std::nth_element(known.begin(), known.begin() + static_cast<ptrdiff_t>(known.size() / 2),
-                     known.end());
-    summary.spread = known[known.size() / 2];
+    summary.spread = median(std::move(known));
   }
   summary.updated = summary.entries == 0 ? 0 : updated;
   return summary;
