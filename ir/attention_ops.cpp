@@ -59,9 +59,13 @@ struct AttendedDims {
   Dims query, key, value;
 };
 
-/// Those of `op`; nothing while a rank is unknown, a failure when one is not 4.
+/// Those of `op`; nothing while a rank is unknown. Fails when one is not 4, or when operands have
+/// other element types than they may.
 template <typename Op>
 mlir::FailureOr<std::optional<AttendedDims>> attendedDims(Op op) {
+  if (mlir::failed(checkElements(op))) {
+    return mlir::failure();
+  }
   std::optional<Dims> query = dimsOf(op.getQuery());
   std::optional<Dims> key = dimsOf(op.getKey());
   std::optional<Dims> value = dimsOf(op.getValue());
@@ -78,9 +82,6 @@ mlir::FailureOr<std::optional<AttendedDims>> attendedDims(Op op) {
 }  // namespace
 
 mlir::LogicalResult AttentionOp::inferTypes(Types& types) {
-  if (mlir::failed(checkElements(*this))) {
-    return mlir::failure();
-  }
   mlir::Type element = elementOf(getQuery());
   mlir::FailureOr<std::optional<AttendedDims>> dims = attendedDims(*this);
   if (mlir::failed(dims)) {
@@ -117,9 +118,6 @@ OpCost AttentionOp::cost() {
 }
 
 mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
-  if (mlir::failed(checkElements(*this))) {
-    return mlir::failure();
-  }
   mlir::Type element = elementOf(getQuery());
   mlir::FailureOr<std::optional<AttendedDims>> dims = attendedDims(*this);
   if (mlir::failed(dims)) {

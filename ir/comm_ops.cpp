@@ -27,6 +27,19 @@ OpCost GroupOp::cost() {
   return cost;
 }
 
+namespace {
+
+/// Appends the type that `op` names for its result; fails unless it is a tensor's.
+mlir::LogicalResult pushNamedType(mlir::Operation* op, mlir::Type type, Types& types) {
+  if (!llvm::isa<mlir::TensorType>(type)) {
+    return op->emitOpError() << "type is " << type << ", expected a tensor type";
+  }
+  types.push_back(type);
+  return mlir::success();
+}
+
+}  // namespace
+
 mlir::LogicalResult YieldOp::inferTypes(Types&) { return mlir::success(); }
 OpCost YieldOp::cost() { return {}; }
 
@@ -42,11 +55,7 @@ mlir::LogicalResult RecvOp::inferTypes(Types& types) {
   if (getEdge() < 0) {
     return emitOpError() << "edge is " << getEdge() << ", expected at least 0";
   }
-  if (!llvm::isa<mlir::TensorType>(getTensorType())) {
-    return emitOpError() << "type is " << getTensorType() << ", expected a tensor type";
-  }
-  types.push_back(getTensorType());
-  return mlir::success();
+  return pushNamedType(*this, getTensorType(), types);
 }
 OpCost RecvOp::cost() { return elementwiseCost(*this, 0); }
 
@@ -162,11 +171,7 @@ mlir::LogicalResult CollectiveMemberOp::inferTypes(Types& types) {
   if (getCommunicator() < 0) {
     return emitOpError() << "communicator is " << getCommunicator() << ", expected at least 0";
   }
-  if (!llvm::isa<mlir::TensorType>(getTensorType())) {
-    return emitOpError() << "type is " << getTensorType() << ", expected a tensor type";
-  }
-  types.push_back(getTensorType());
-  return mlir::success();
+  return pushNamedType(*this, getTensorType(), types);
 }
 OpCost CollectiveMemberOp::cost() { return elementwiseCost(*this, 0); }
 

@@ -37,10 +37,16 @@ mlir::LogicalResult requireOne(mlir::Operation* op, mlir::Value value, llvm::Str
   return mlir::success();
 }
 
-mlir::LogicalResult requireReduction(mlir::Operation* op, ScatterReduction reduction) {
-  if (isStrings(op->getOperand(0).getType()) && reduction != ScatterReduction::kNone) {
-    return op->emitOpError() << "reduction is \"" << stringifyScatterReduction(reduction)
-                             << "\", expected none for strings";
+/// Fails unless the scatter's updates have the input's element type, and can be combined with it.
+template <typename ScatterOp>
+mlir::LogicalResult requireCombined(ScatterOp op) {
+  if (mlir::failed(requireSameElement(op, op.getInput(), op.getUpdates())) ||
+      mlir::failed(requireComputed(op, op.getInput(), "input"))) {
+    return mlir::failure();
+  }
+  if (isStrings(op.getInput().getType()) && op.getReduction() != ScatterReduction::kNone) {
+    return op.emitOpError() << "reduction is \"" << stringifyScatterReduction(op.getReduction())
+                            << "\", expected none for strings";
   }
   return mlir::success();
 }
@@ -223,10 +229,7 @@ mlir::LogicalResult ScatterElementsOp::inferTypes(Types& types) {
   std::optional<Dims> indices = dimsOf(getIndices());
   std::optional<Dims> updates = dimsOf(getUpdates());
   if (mlir::failed(requireIndices(*this, getIndices(), "indices")) ||
-      mlir::failed(requireSameElement(*this, getInput(), getUpdates())) ||
-      mlir::failed(requireComputed(*this, getInput(), "input")) ||
-      mlir::failed(requireReduction(*this, getReduction())) ||
-      mlir::failed(requireAxis(*this, getAxis(), in))) {
+      mlir::failed(requireCombined(*this)) || mlir::failed(requireAxis(*this, getAxis(), in))) {
     return mlir::failure();
   }
   for (const auto& [dims, what] : {std::pair(indices, "indices"), std::pair(updates, "updates")}) {
@@ -252,9 +255,7 @@ mlir::LogicalResult ScatterNdOp::inferTypes(Types& types) {
   std::optional<Dims> indices = dimsOf(getIndices());
   std::optional<Dims> updates = dimsOf(getUpdates());
   if (mlir::failed(requireIndices(*this, getIndices(), "indices")) ||
-      mlir::failed(requireSameElement(*this, getInput(), getUpdates())) ||
-      mlir::failed(requireComputed(*this, getInput(), "input")) ||
-      mlir::failed(requireReduction(*this, getReduction()))) {
+      mlir::failed(requireCombined(*this))) {
     return mlir::failure();
   }
   if (!in || !indices) {

@@ -18,17 +18,8 @@ mlir::LogicalResult requireElement(mlir::Operation* op, mlir::Value value, mlir:
 
 /// Bytes of all operands and results; `flops` on top.
 OpCost plainCost(mlir::Operation* op, int64_t flops) {
-  OpCost cost;
-  if (!hasStaticShapes(op)) {
-    return cost;
-  }
-  for (mlir::Type type : op->getOperandTypes()) {
-    cost.bytesRead += byteSize(type);
-  }
-  for (mlir::Type type : op->getResultTypes()) {
-    cost.bytesWritten += byteSize(type);
-  }
-  cost.flops = flops;
+  OpCost cost = elementwiseCost(op, 0);
+  cost.flops = hasStaticShapes(op) ? flops : 0;
   return cost;
 }
 
