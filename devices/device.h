@@ -14,25 +14,14 @@
 #include "absl/types/span.h"
 #include "devices/collectives.h"
 #include "devices/direct_transfers.h"
+#include "runtime/base/device_description.h"
 #include "runtime/base/device_kind.h"
 #include "runtime/base/tensor.h"
 #include "runtime/base/trace.h"
 
 namespace graphrun::devices {
 
-/// A DeviceDescription is a device as placement and reports see it.
-struct DeviceDescription {
-  std::string name;             ///< in the cluster: "node0/cpu:0"
-  std::string kind;             ///< the name of its kind: runtime/base/device_kind.h
-  uint32_t index = 0;           ///< among the devices of its kind on the worker
-  std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
-  uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
-  uint32_t threads = 0;         ///< cpu: that a kernel may use, not pinned; 0: one a core
-  /// The library that carries out collectives between devices of this kind ("nccl 2.28.3"): devices
-  /// with equal texts can be in one communicator; "": none.
-  std::string collectives;
-  bool multipliesBytes = false;  ///< as discovered; cpu: u8 by i8, exactly and fast
-};
+using runtime::DeviceDescription;
 
 /// One instruction of a program. Fixed size, so that a stream is an array.
 struct OpRecord {

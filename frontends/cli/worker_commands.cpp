@@ -112,7 +112,7 @@ absl::Status checkCluster(const PlaceOptions& place) {
   for (const auto& [name, worker] : coordinator.joined()) {
     std::printf("worker %s: graphrun %s, UCX %s\n", name.c_str(), worker.versions.graphrun.c_str(),
                 worker.versions.ucx.c_str());
-    for (const runtime::DeviceOffer& device : worker.offer.devices) {
+    for (const runtime::DeviceDescription& device : worker.offer.devices) {
       printDevice(name + "/", device.kind, device.index, device.cores.size(), device.memoryBytes);
     }
     for (const std::string& why : worker.offer.missing) {

@@ -48,13 +48,14 @@ JoinedWorker fromWire(const control::JoinReply& reply) {
   joined.incarnation = reply.incarnation();
   joined.offer.transportAddress = reply.transport_address();
   for (const control::DeviceOffer& wire : reply.devices()) {
-    joined.offer.devices.push_back({wire.kind(),
-                                    wire.index(),
-                                    {wire.cores().begin(), wire.cores().end()},
-                                    wire.memory_bytes(),
-                                    wire.model(),
-                                    wire.collectives().substr(0, kMaxNameBytes),
-                                    wire.multiplies_bytes()});
+    DeviceDescription& device = joined.offer.devices.emplace_back();
+    device.name = wire.name();
+    device.kind = wire.kind();
+    device.index = wire.index();
+    device.cores.assign(wire.cores().begin(), wire.cores().end());
+    device.memoryBytes = wire.memory_bytes();
+    device.collectives = wire.collectives().substr(0, kMaxNameBytes);
+    device.multipliesBytes = wire.multiplies_bytes();
   }
   joined.offer.missing = textsOf(reply.missing());
   joined.offer.carriesGpuMemory = reply.carries_gpu_memory();

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/base/device_description.h"
 #include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
@@ -26,21 +27,10 @@ struct JobInfo {
   std::string worker;       // the name this worker has in the cluster
 };
 
-/// A device that a worker has.
-struct DeviceOffer {
-  std::string kind;  // "cpu", "cuda"
-  uint32_t index = 0;
-  std::vector<uint32_t> cores;
-  uint64_t memoryBytes = 0;
-  std::string model;
-  std::string collectives;  // devices::DeviceDescription::collectives
-  bool multipliesBytes = false;
-};
-
 /// A WorkerOffer lists the devices and libraries that a worker brings.
 struct WorkerOffer {
   std::string transportAddress;  // opaque; at most kMaxAddressBytes
-  std::vector<DeviceOffer> devices;
+  std::vector<DeviceDescription> devices;
   std::vector<std::string> missing;  // kinds of devices that it has none of, and why
   bool carriesGpuMemory = false;     // its network was seen to carry memory of its GPUs
 };

@@ -45,13 +45,13 @@ grpc::Status marked(grpc::ServerContext* context, const absl::Status& status) {
 
 void fillReply(const WorkerOffer& offer, control::JoinReply* reply) {
   reply->set_transport_address(offer.transportAddress);
-  for (const DeviceOffer& device : offer.devices) {
+  for (const DeviceDescription& device : offer.devices) {
     control::DeviceOffer* wire = reply->add_devices();
     wire->set_kind(device.kind);
     wire->set_index(device.index);
     wire->mutable_cores()->Add(device.cores.begin(), device.cores.end());
     wire->set_memory_bytes(device.memoryBytes);
-    wire->set_model(device.model);
+    wire->set_name(device.name);
     wire->set_collectives(device.collectives);
     wire->set_multiplies_bytes(device.multipliesBytes);
   }

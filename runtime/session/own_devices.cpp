@@ -85,9 +85,9 @@ absl::Status checkOwnCores(const ClusterDescription& cluster) {
   return absl::OkStatus();
 }
 
-absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers) {
+absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceDescription> offers) {
   auto cpu = std::find_if(offers.begin(), offers.end(),
-                          [](const DeviceOffer& offer) { return offer.kind == kHostKind; });
+                          [](const DeviceDescription& offer) { return offer.kind == kHostKind; });
   const std::vector<uint32_t> allowed = cpu == offers.end() ? std::vector<uint32_t>() : cpu->cores;
   for (const GivenDevice& device : worker.devices) {
     for (int core : device.cores) {
@@ -104,13 +104,14 @@ absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer>
 }
 
 absl::Status checkNamedHardware(const SessionOptions& options,
-                                absl::Span<const DeviceOffer> offers) {
+                                absl::Span<const DeviceDescription> offers) {
   for (const std::string& name : namedDevices(options)) {
     std::optional<Hardware> named = hardwareOf(name);
-    bool isMissing = named.has_value() &&
-                     std::none_of(offers.begin(), offers.end(), [&](const DeviceOffer& offer) {
-                       return offer.kind == named->kind && offer.index == named->index;
-                     });
+    bool isMissing =
+        named.has_value() &&
+        std::none_of(offers.begin(), offers.end(), [&](const DeviceDescription& offer) {
+          return offer.kind == named->kind && offer.index == named->index;
+        });
     if (isMissing) {
       return inDomain(missingDevice(kOwnMachine, *named, true), ErrorDomain::kPlacement);
     }

@@ -34,12 +34,12 @@ absl::Status missingDevice(const std::string& worker, const Hardware& hardware, 
 absl::Status checkOwnCores(const ClusterDescription& cluster);
 
 /// The same for a worker that has joined and offers `offers`.
-absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers);
+absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceDescription> offers);
 
 /// OK when all hardware that `options` name (pins, limits, a placement on one device) is among
 /// `offers`, the devices of this process; else what is missing. At the stage of placement.
 absl::Status checkNamedHardware(const SessionOptions& options,
-                                absl::Span<const DeviceOffer> offers);
+                                absl::Span<const DeviceDescription> offers);
 
 }  // namespace graphrun::runtime
 

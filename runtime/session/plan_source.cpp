@@ -70,9 +70,9 @@ absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
 /// A plan for this machine alone depends on how many logical CPUs the process may use, not on
 /// which.
 void addFound(format::PlanRequestT& request,
-              const std::map<std::string, std::vector<DeviceOffer>>& found) {
+              const std::map<std::string, std::vector<DeviceDescription>>& found) {
   for (const auto& [worker, devices] : found) {
-    for (const DeviceOffer& device : devices) {
+    for (const DeviceDescription& device : devices) {
       if (worker == kClientName && device.kind == kHostKind) {
         request.own_cores = std::max(request.own_cores, static_cast<uint32_t>(device.cores.size()));
         continue;
@@ -207,7 +207,7 @@ absl::Status planError(const absl::Status& status) {
 
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
-                        const std::map<std::string, std::vector<DeviceOffer>>& found) {
+                        const std::map<std::string, std::vector<DeviceDescription>>& found) {
   format::PlanRequestT request;
   if (cluster != nullptr) {
     request.cluster_yaml = cluster->text;

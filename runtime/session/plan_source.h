@@ -61,7 +61,7 @@ absl::Status planError(const absl::Status& status);
 /// gives none, by worker; without a cluster, of worker "client".
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
-                        const std::map<std::string, std::vector<DeviceOffer>>& found);
+                        const std::map<std::string, std::vector<DeviceDescription>>& found);
 
 /// A SplitWish says what a new plan may do with CPU devices.
 enum class SplitWish {

@@ -25,7 +25,6 @@
 
 namespace graphrun::devices {
 class Device;
-struct DeviceDescription;
 }  // namespace graphrun::devices
 
 struct GrCosts;
@@ -34,6 +33,7 @@ namespace graphrun::runtime {
 
 class Compiler;
 class DeviceSet;
+struct DeviceDescription;
 
 /// Devices of this process for several sessions (SessionOptions::devices).
 std::shared_ptr<DeviceSet> makeDeviceSet();
@@ -147,7 +147,7 @@ struct SessionOptions {
   /// something is not in the cache.
   Compiler* compiler = nullptr;
   /// In place of the devices of this build, for tests.
-  std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(const devices::DeviceDescription&)>
+  std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(const DeviceDescription&)>
       makeDevice;
 };
 

@@ -43,11 +43,12 @@ const char* verbosityOption() {
 
 /// Returns what is asked of devices that only cluster.yaml gives: what carries out collectives
 /// between them, and what a CPU that is not this machine's computes well.
-std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceOffer> offers) {
-  std::erase_if(offers, [&](const DeviceOffer& offer) {
+std::vector<DeviceDescription> traitsOf(const GivenWorker& worker,
+                                        std::vector<DeviceDescription> offers) {
+  std::erase_if(offers, [&](const DeviceDescription& offer) {
     return offer.collectives.empty() && (worker.isLocal() || offer.kind != kHostKind);
   });
-  for (DeviceOffer& offer : offers) {
+  for (DeviceDescription& offer : offers) {
     offer.cores.clear();
     offer.memoryBytes = 0;
   }
@@ -161,9 +162,9 @@ absl::StatusOr<std::vector<NamedSpec>> SessionSetup::inOrder(
   return ordered;
 }
 
-absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> SessionSetup::foundDevices(
+absl::StatusOr<std::map<std::string, std::vector<DeviceDescription>>> SessionSetup::foundDevices(
     bool run) {
-  std::map<std::string, std::vector<DeviceOffer>> found;
+  std::map<std::string, std::vector<DeviceDescription>> found;
   if (cluster == nullptr) {
     if (own.empty()) {
       own = core->offers();
@@ -188,7 +189,7 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> SessionSetup::fo
     }
     const auto joined = coordinator->joined().find(worker.name);
     if (joined != coordinator->joined().end()) {
-      const std::vector<DeviceOffer>& offers = joined->second.offer.devices;
+      const std::vector<DeviceDescription>& offers = joined->second.offer.devices;
       found[worker.name] = worker.devicesGiven ? traitsOf(worker, offers) : offers;
     }
   }

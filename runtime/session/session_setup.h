@@ -41,7 +41,7 @@ struct SessionSetup {
   /// this process. Of the others what devices carry out together and which instructions they have:
   /// of workers that were reached, and to `run` on several GPUs, or where others have started them,
   /// they have to be.
-  absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
+  absl::StatusOr<std::map<std::string, std::vector<DeviceDescription>>> foundDevices(bool run);
   /// Returns whether there is nothing to choose between.
   bool hasOneDevice() const { return cluster == nullptr && own.size() <= 1; }
   uint64_t tuneNanos() const {
@@ -65,7 +65,7 @@ struct SessionSetup {
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
-  std::vector<DeviceOffer> own;          // what that has, once a plan was asked for
+  std::vector<DeviceDescription> own;    // what that has, once a plan was asked for
   std::unique_ptr<ProfileRecorder> costs;
   std::unique_ptr<WorkerCore> core;
   std::unique_ptr<Coordinator> coordinator;

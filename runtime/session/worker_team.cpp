@@ -80,9 +80,10 @@ absl::Status WorkerTeam::checkDevices() const {
     for (const GivenDevice& device : worker.devices) {
       bool offered =
           devices::kindNamed(device.kind).onHostCores ||
-          std::any_of(offer.devices.begin(), offer.devices.end(), [&](const DeviceOffer& one) {
-            return one.kind == device.kind && one.index == static_cast<uint32_t>(device.index);
-          });
+          std::any_of(
+              offer.devices.begin(), offer.devices.end(), [&](const DeviceDescription& one) {
+                return one.kind == device.kind && one.index == static_cast<uint32_t>(device.index);
+              });
       if (!offered) {
         return inDomain(
             missingDevice(worker.name, {device.kind, static_cast<uint32_t>(device.index)},

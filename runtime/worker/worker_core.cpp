@@ -125,17 +125,6 @@ absl::StatusOr<std::string> WorkerCore::networkAddress() {
   return transport->localAddress();
 }
 
-std::vector<DeviceOffer> WorkerCore::offers() const {
-  const std::vector<devices::DeviceDescription> found = options_.discover();
-  std::vector<DeviceOffer> offers;
-  offers.reserve(found.size());
-  for (const devices::DeviceDescription& device : found) {
-    offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name,
-                      device.collectives, device.multipliesBytes});
-  }
-  return offers;
-}
-
 absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
   WorkerOffer offer;
   offer.carriesGpuMemory = carriesGpuMemory().ok();

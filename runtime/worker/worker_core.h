@@ -51,7 +51,7 @@ class WorkerCore final : public WorkerHandler {
   /// The interfaces that tensors take, as WorkerCoreOptions has them.
   const std::string& networkInterface() const { return options_.networkInterface; }
   /// The devices of this process.
-  std::vector<DeviceOffer> offers() const;
+  std::vector<DeviceDescription> offers() const { return options_.discover(); }
   /// The address of the tensor network of this process, which is opened by the first call.
   absl::StatusOr<std::string> networkAddress();
   /// A prepared plan; NotFound. It stays loaded as long as the pointer lives.

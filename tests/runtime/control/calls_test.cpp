@@ -14,6 +14,7 @@ TEST_CASE("join exchanges what both ends must know") {
   REQUIRE(joined->incarnation == p.service->incarnation());
   REQUIRE(joined->offer.transportAddress == "transport of node0");
   REQUIRE(joined->offer.devices.size() == 2);
+  REQUIRE(joined->offer.devices[0].name == "cpu:0");
   REQUIRE(joined->offer.devices[0].cores == std::vector<uint32_t>{0, 1});
   REQUIRE(joined->offer.devices[0].memoryBytes == 1 << 30);
   REQUIRE(joined->offer.devices[0].collectives.empty());

@@ -54,8 +54,8 @@ class FakeHandler : public WorkerHandler {
     cancelled_ = absl::OkStatus();
     WorkerOffer offer;
     offer.transportAddress = absl::StrCat("transport of ", job.worker);
-    offer.devices = {{"cpu", 0, {0, 1}, 1 << 30, "test"},
-                     {"cpu", 1, {2}, 1 << 20, "test", "toy 1"}};
+    offer.devices = {{"cpu:0", "cpu", 0, {0, 1}, 1 << 30},
+                     {"cpu:1", "cpu", 1, {2}, 1 << 20, 0, "toy 1"}};
     return offer;
   }
 
