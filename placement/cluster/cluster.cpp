@@ -46,19 +46,12 @@ std::optional<int> findByName(const std::vector<T>& items, absl::string_view nam
 
 Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec, int index) {
   Device device;
+  static_cast<DeviceSpec&>(device) = spec;
   device.name = absl::StrCat(worker.name, "/", spec.kind.name, ":", index);
   device.worker = workerIndex;
-  device.kind = spec.kind;
   device.index = index;
-  device.cores = spec.cores;
-  device.coresFound = spec.coresFound;
   device.onAnyCore = spec.kind.onHostCores && spec.cores.empty();
-  device.memoryBytes = spec.memoryBytes;
-  device.memorySource = spec.memorySource;
-  device.weight = spec.weight;
   device.threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
-  device.splits = spec.splits;
-  device.detached = spec.detached;
   device.model = defaultDeviceModel(spec.kind, device.threads);
   return device;
 }

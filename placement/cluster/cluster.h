@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "placement/cluster/device_model.h"
+#include "runtime/cluster/device_spec.h"
 
 namespace graphrun::placement {
 
@@ -22,55 +23,19 @@ inline constexpr int kClient = -1;
 /// Its name in files and reports; no worker has it.
 inline constexpr char kClientName[] = "client";
 
-/// A device as cluster.yaml or discovery describes it.
-struct DeviceSpec {
-  DeviceKind kind;
-  /// On the host's cores: the logical CPUs it may use; empty: all that the worker process may,
-  /// which any other CPU device of its host may have, too.
-  std::vector<int> cores;
-  /// The cores are those that the process may use, as the worker said, not some that were given to
-  /// the device.
-  bool coresFound = false;
-  /// Other devices of the worker that say so too may have the same cores. Such devices
-  /// take turns; see CoreTable.
-  bool shared = false;
-  /// On the host's cores: whether placement may split it for branches; see split_devices.h.
-  bool splits = true;
-  /// In the client's process too the model's inputs and outputs reach it over edges, as they
-  /// reach a device of another process: for tests of what crosses.
-  bool detached = false;
-  /// The number of the hardware on its worker; devices on the host's cores are numbered as they
-  /// come.
-  int index = 0;
-  /// Memory limit; 0: none given.
-  int64_t memoryBytes = 0;
-  std::string memorySource;  // who gave it: "cluster.yaml:12", for messages
-  /// The weight says how much the device is wanted: placement counts its time 1/weight times.
-  double weight = 1;
-  /// Without cores: threads to assume; 0: unknown, counted as one.
-  int threads = 0;
-};
+using runtime::DeviceSpec;
 
-/// A device with its name and its rates. Its index in Cluster::devices is its id everywhere.
-struct Device {
+/// A device with its name and its rates; of its spec, devices of one host with one of `cores` in
+/// common take turns (see CoreTable), `index` is the number in the name, and `threads` 0 is
+/// unknown. Its index in Cluster::devices is its id everywhere.
+struct Device : DeviceSpec {
   std::string name;  // "node0/cpu:1"
   int worker = 0;
-  DeviceKind kind;
-  int index = 0;  // the number in the name
-  /// Devices of one host with one of these in common take turns; see CoreTable.
-  std::vector<int> cores;
-  bool coresFound = false;  // see DeviceSpec
   /// A CPU device whose cores are not known: it may run on any of its host.
   bool onAnyCore = false;
-  int threads = 0;          // of a kernel; 0: unknown
-  bool splits = true;       // see DeviceSpec
-  bool detached = false;    // see DeviceSpec
-  int whole = -1;           // the device that this one is a part of; see split_devices.h
-  int part = 0;             // its number among the parts
-  bool floating = false;    // its threads run where the system puts them, whatever `cores` says
-  int64_t memoryBytes = 0;  // limit; 0: none given
-  std::string memorySource;
-  double weight = 1;  // see DeviceSpec
+  int whole = -1;         // the device that this one is a part of; see split_devices.h
+  int part = 0;           // its number among the parts
+  bool floating = false;  // its threads run where the system puts them, whatever `cores` says
   DeviceModel model;
   /// Each tensor that comes from or goes to another device takes CostTensor::portNs of this
   /// device's own time.

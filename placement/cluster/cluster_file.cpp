@@ -7,33 +7,14 @@
 namespace graphrun::placement {
 namespace {
 
-using Kinds = absl::Span<const DeviceKind>;
-
-/// Its kind is known: the reader checked it.
-DeviceSpec specOf(const runtime::GivenDevice& given, Kinds kinds) {
-  DeviceSpec spec;
-  spec.kind = *runtime::findKind(kinds, given.kind);
-  spec.cores = given.cores;
-  spec.shared = given.shared;
-  spec.splits = given.splits;
-  spec.detached = given.detached;
-  spec.index = given.index;
-  spec.memoryBytes = given.memoryBytes;
-  spec.memorySource = given.memorySource;
-  spec.weight = given.weight;
-  return spec;
-}
-
-Worker workerOf(const runtime::GivenWorker& given, Kinds kinds) {
+Worker workerOf(const runtime::GivenWorker& given) {
   Worker worker;
   worker.name = given.name;
   worker.inClient = given.isInClient();
   worker.local = given.isLocal() || worker.inClient;
   worker.address = worker.local ? "" : given.address;
   worker.devicesGiven = given.devicesGiven;
-  for (const runtime::GivenDevice& device : given.devices) {
-    worker.specs.push_back(specOf(device, kinds));
-  }
+  worker.specs = given.devices;
   return worker;
 }
 
@@ -54,10 +35,10 @@ PinRule ruleOf(const runtime::GivenRule& given) {
   return {given.nodes, given.device, given.source, given.annotation};
 }
 
-Cluster clusterOf(const runtime::ClusterDescription& description, Kinds kinds) {
+Cluster clusterOf(const runtime::ClusterDescription& description) {
   Cluster cluster;
   for (const runtime::GivenWorker& worker : description.workers) {
-    cluster.workers.push_back(workerOf(worker, kinds));
+    cluster.workers.push_back(workerOf(worker));
   }
   cluster.rebuildDevices();
   for (const runtime::GivenLink& link : description.links) {
@@ -75,10 +56,10 @@ Cluster clusterOf(const runtime::ClusterDescription& description, Kinds kinds) {
 }  // namespace
 
 absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName,
-                                     Kinds kinds) {
+                                     absl::Span<const DeviceKind> kinds) {
   GR_ASSIGN_OR_RETURN(runtime::ClusterDescription description,
                       runtime::parseClusterDescription(text, fileName, kinds));
-  return clusterOf(description, kinds);
+  return clusterOf(description);
 }
 
 }  // namespace graphrun::placement

@@ -65,8 +65,8 @@ std::vector<std::string> ClusterDescription::workerNames() const {
 std::vector<std::string> ClusterDescription::deviceNames() const {
   std::vector<std::string> names;
   for (const GivenWorker& worker : workers) {
-    for (const GivenDevice& device : worker.devices) {
-      names.push_back(absl::StrCat(worker.name, "/", device.kind, ":", device.index));
+    for (const DeviceSpec& device : worker.devices) {
+      names.push_back(absl::StrCat(worker.name, "/", device.kind.name, ":", device.index));
     }
   }
   return names;

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/base/device_kind.h"
+#include "runtime/cluster/device_spec.h"
 
 namespace graphrun::runtime {
 
@@ -20,27 +21,12 @@ namespace graphrun::runtime {
 inline constexpr char kLocalAddress[] = "local";
 inline constexpr char kClientAddress[] = "client";
 
-/// A device that is given to a worker.
-struct GivenDevice {
-  std::string kind = kHostKind;
-  int index = 0;  ///< the number in its name: of the hardware on its machine, else among its kind
-  std::string source;  ///< "cluster.yaml:12", for messages
-  // On the host's cores:
-  std::vector<int> cores;    ///< logical CPUs; empty: all that the worker's process may use
-  bool shared = false;       ///< others that say so too may have the same cores
-  bool splits = true;        ///< whether placement may split it for branches
-  bool detached = false;     ///< reached over edges in the client's process too
-  int64_t memoryBytes = 0;   ///< limit; 0: none
-  std::string memorySource;  ///< who gave it
-  double weight = 1;         ///< how much it is wanted
-};
-
 struct GivenWorker {
   std::string name;
   std::string address;  ///< "host:port", "unix:/path", kLocalAddress or kClientAddress
   std::string source;
   bool devicesGiven = false;  ///< false: all that it has, to be asked of it
-  std::vector<GivenDevice> devices;
+  std::vector<DeviceSpec> devices;
 
   bool isLocal() const { return address == kLocalAddress; }
   bool isInClient() const { return address == kClientAddress; }

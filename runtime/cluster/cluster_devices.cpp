@@ -53,25 +53,20 @@ void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
   }
 }
 
-GivenDevice ClusterReader::newDevice(const DeviceKind& kind, const YAML::Node& node) const {
-  GivenDevice device;
-  device.kind = kind.name;
+DeviceSpec ClusterReader::newDevice(const DeviceKind& kind, const YAML::Node& node) const {
+  DeviceSpec device;
+  device.kind = kind;
   device.source = sourceOf(node);
   return device;
-}
-
-bool ClusterReader::isOnCores(const GivenDevice& device) const {
-  const DeviceKind* kind = findKind(kinds_, device.kind);
-  return kind != nullptr && kind->onHostCores;
 }
 
 void ClusterReader::readOnCores(const DeviceKind& kind, const YAML::Node& node,
                                 const std::string& where, GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": ", kind.name);
-  GivenDevice device = newDevice(kind, node);
+  DeviceSpec device = newDevice(kind, node);
   device.index = static_cast<int>(
       std::count_if(worker.devices.begin(), worker.devices.end(),
-                    [&](const GivenDevice& other) { return other.kind == kind.name; }));
+                    [&](const DeviceSpec& other) { return other.kind.name == kind.name; }));
   if (!node.IsNull() &&
       checkMap(node, here, {"cores", "shared", "memory", "weight", "split", "detached"})) {
     if (node["cores"]) {
@@ -86,7 +81,7 @@ void ClusterReader::readOnCores(const DeviceKind& kind, const YAML::Node& node,
 }
 
 void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string& where,
-                                        GivenDevice& device) {
+                                        DeviceSpec& device) {
   quantity(map, "memory", where, parseBytes, device.memoryBytes);
   if (map["memory"]) {
     device.memorySource = sourceOf(map["memory"]);
@@ -102,7 +97,7 @@ void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string
 }
 
 void ClusterReader::readCores(const YAML::Node& node, const std::string& where,
-                              GivenDevice& device) {
+                              DeviceSpec& device) {
   std::vector<std::string> parts;
   for (const auto& part : node) {
     parts.push_back(part.IsScalar() ? part.Scalar() : "");
@@ -130,7 +125,7 @@ std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* k
 }
 
 void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
-                               GivenDevice& device) {
+                               DeviceSpec& device) {
   device.shared = readFlag(node, "shared", where).value_or(false);
   if (device.shared && !node["cores"]) {
     problem(node["shared"], absl::StrCat(where, ": shared needs cores, the CPUs to share"));
@@ -140,14 +135,14 @@ void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
 void ClusterReader::readHardware(const DeviceKind& kind, const YAML::Node& node,
                                  const std::string& where, GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": ", kind.name);
-  GivenDevice device = newDevice(kind, node);
+  DeviceSpec device = newDevice(kind, node);
   if (checkMap(node, here, {"index", "memory", "weight"})) {
     std::string index = text(node, "index", here);
     if (!index.empty() && (!absl::SimpleAtoi(index, &device.index) || device.index < 0)) {
       problem(node["index"], absl::StrCat(here, ": index '", index, "' is not a number from 0 on"));
     }
-    for (const GivenDevice& other : worker.devices) {
-      if (other.kind == device.kind && other.index == device.index) {
+    for (const DeviceSpec& other : worker.devices) {
+      if (other.kind.name == device.kind.name && other.index == device.index) {
         problem(node, absl::StrCat(here, ": index ", device.index, " is given twice"));
       }
     }
@@ -162,8 +157,8 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
   std::map<int, bool> sharing;  // core -> whether the devices that have it share it
   int cpus = 0;
   bool unspecified = false;
-  for (const GivenDevice& device : worker.devices) {
-    if (!isOnCores(device)) {
+  for (const DeviceSpec& device : worker.devices) {
+    if (!device.kind.onHostCores) {
       continue;
     }
     ++cpus;

@@ -51,16 +51,15 @@ class ClusterReader {
   void readAddress(const YAML::Node& map, const std::string& where, GivenWorker& worker);
   void readDevices(const YAML::Node& node, const std::string& where, GivenWorker& worker);
   void readDevice(const YAML::Node& node, const std::string& where, GivenWorker& worker);
-  GivenDevice newDevice(const DeviceKind& kind, const YAML::Node& node) const;
+  DeviceSpec newDevice(const DeviceKind& kind, const YAML::Node& node) const;
   void readOnCores(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
                    GivenWorker& worker);
   void readHardware(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
                     GivenWorker& worker);
-  bool isOnCores(const GivenDevice& device) const;
-  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, GivenDevice& device);
-  void readCores(const YAML::Node& node, const std::string& where, GivenDevice& device);
+  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, DeviceSpec& device);
+  void readCores(const YAML::Node& node, const std::string& where, DeviceSpec& device);
   std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
-  void readShared(const YAML::Node& node, const std::string& where, GivenDevice& device);
+  void readShared(const YAML::Node& node, const std::string& where, DeviceSpec& device);
   void checkCores(const YAML::Node& node, const std::string& where, const GivenWorker& worker);
   void readLink(const YAML::Node& node);
   std::optional<std::string> readEndpoint(const YAML::Node& node, const std::string& where);

@@ -68,11 +68,11 @@ absl::Status missingDevice(const std::string& worker, const Hardware& hardware, 
 
 absl::Status checkOwnCores(const ClusterDescription& cluster) {
   for (const GivenWorker& worker : cluster.workers) {
-    for (const GivenDevice& given : worker.devices) {
+    for (const DeviceSpec& given : worker.devices) {
       devices::DeviceDescription device;
-      device.kind = given.kind;
+      device.kind = given.kind.name;
       device.index = static_cast<uint32_t>(given.index);
-      device.name = absl::StrCat(worker.name, "/", given.kind, ":", given.index);
+      device.name = absl::StrCat(worker.name, "/", given.kind.name, ":", given.index);
       device.cores.assign(given.cores.begin(), given.cores.end());
       const bool isHere = worker.isLocal() || worker.isInClient();
       absl::Status status =
@@ -89,11 +89,11 @@ absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceDescri
   auto cpu = std::find_if(offers.begin(), offers.end(),
                           [](const DeviceDescription& offer) { return offer.kind == kHostKind; });
   const std::vector<uint32_t> allowed = cpu == offers.end() ? std::vector<uint32_t>() : cpu->cores;
-  for (const GivenDevice& device : worker.devices) {
+  for (const DeviceSpec& device : worker.devices) {
     for (int core : device.cores) {
       if (std::find(allowed.begin(), allowed.end(), static_cast<uint32_t>(core)) == allowed.end()) {
         return inDomain(absl::InvalidArgumentError(absl::StrCat(
-                            device.source, ": device ", worker.name, "/", device.kind, ":",
+                            device.source, ": device ", worker.name, "/", device.kind.name, ":",
                             device.index, ": logical CPU ", core, " is not there or not allowed; ",
                             "worker ", worker.name, " may use ", absl::StrJoin(allowed, ","))),
                         ErrorDomain::kPlacement);

@@ -59,9 +59,9 @@ std::vector<DeviceDescription> traitsOf(const GivenWorker& worker,
 bool mayHaveCollectives(const ClusterFile& cluster) {
   size_t able = 0;
   for (const GivenWorker& worker : cluster.processes()) {
-    able += static_cast<size_t>(std::count_if(
-        worker.devices.begin(), worker.devices.end(),
-        [](const GivenDevice& device) { return devices::kindNamed(device.kind).collectives; }));
+    able += static_cast<size_t>(
+        std::count_if(worker.devices.begin(), worker.devices.end(),
+                      [](const DeviceSpec& device) { return device.kind.collectives; }));
   }
   return able > 1;
 }

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "devices/device.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/process.h"
 #include "runtime/base/status.h"
@@ -77,16 +76,16 @@ absl::Status WorkerTeam::start() {
 absl::Status WorkerTeam::checkDevices() const {
   for (const GivenWorker& worker : options_.workers) {
     const WorkerOffer& offer = joined_.at(worker.name).offer;
-    for (const GivenDevice& device : worker.devices) {
-      bool offered =
-          devices::kindNamed(device.kind).onHostCores ||
-          std::any_of(
-              offer.devices.begin(), offer.devices.end(), [&](const DeviceDescription& one) {
-                return one.kind == device.kind && one.index == static_cast<uint32_t>(device.index);
-              });
+    for (const DeviceSpec& device : worker.devices) {
+      bool offered = device.kind.onHostCores ||
+                     std::any_of(offer.devices.begin(), offer.devices.end(),
+                                 [&](const DeviceDescription& one) {
+                                   return one.kind == device.kind.name &&
+                                          one.index == static_cast<uint32_t>(device.index);
+                                 });
       if (!offered) {
         return inDomain(
-            missingDevice(worker.name, {device.kind, static_cast<uint32_t>(device.index)},
+            missingDevice(worker.name, {device.kind.name, static_cast<uint32_t>(device.index)},
                           worker.isLocal(), offer.missing),
             ErrorDomain::kPlacement);
       }
