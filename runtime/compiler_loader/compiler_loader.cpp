@@ -171,15 +171,15 @@ absl::StatusOr<CompiledPartition> CompilerLoader::compilePartition(const Partiti
   GrPartition partition{};
   partition.plan = toBytes(task.plan);
   partition.index = task.index;
-  partition.cores = task.cores.data();
-  partition.coreCount = task.cores.size();
+  partition.cores = task.device.cores.data();
+  partition.coreCount = task.device.cores.size();
   partition.fingerprint = task.fingerprint.c_str();
   partition.readWeight = &CompileContext::readWeight;
   partition.findCode = &CompileContext::findCode;
   partition.storeCode = &CompileContext::storeCode;
   partition.context = &context;
-  partition.threads = task.threads;
-  partition.memoryBytes = task.memoryBytes;
+  partition.threads = task.device.threads;
+  partition.memoryBytes = task.device.memoryBytes;
   GrTuning tuning{};
   tuning.known = toBytes(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(task.timings.data()),
                                              task.timings.size()));

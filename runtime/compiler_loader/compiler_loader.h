@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/base/code_store.h"
+#include "runtime/base/device_description.h"
 #include "runtime/compiler_loader/compiler_api.h"
 
 namespace graphrun::runtime {
@@ -26,14 +27,12 @@ using ReadWeight = absl::FunctionRef<absl::StatusOr<absl::Span<const uint8_t>>(u
 struct PartitionTask {
   absl::Span<const uint8_t> plan;  // a verified Plan, aligned to 8
   uint32_t index = 0;              // into Plan.partitions
-  std::vector<uint32_t> cores;     // of the device; empty: all that the process may use
-  std::string fingerprint;         // of the device
-  uint32_t threads = 0;            // that its kernels use; 0: one a core
-  uint64_t memoryBytes = 0;        // for weights and arena; 0: no limit
-  absl::string_view timings;       // of devices of this fingerprint; "" at first
-  std::string refused;             // by devices of this fingerprint: devices::RefusedKernels::text
-  uint64_t tuneNanos = 0;          // to be spent on measuring kernels
-  CodeStore* code = nullptr;       // null: nothing is kept
+  DeviceDescription device;   // its limit is for weights and arena; the plan names and kinds it
+  std::string fingerprint;    // of the device
+  absl::string_view timings;  // of devices of this fingerprint; "" at first
+  std::string refused;        // by devices of this fingerprint: devices::RefusedKernels::text
+  uint64_t tuneNanos = 0;     // to be spent on measuring kernels
+  CodeStore* code = nullptr;  // null: nothing is kept
 };
 
 /// An executable, and what was learnt while it was made.

@@ -147,10 +147,8 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
                                                      const std::string& key,
                                                      devices::Device& device, PlanWeights& weights,
                                                      uint64_t tuneNanos) {
-  const devices::DeviceDescription& description = device.description();
-  PartitionTask task{plan.bytes(),        index,
-                     description.cores,   device.fingerprint(),
-                     description.threads, memoryFor(plan, index, device)};
+  PartitionTask task{plan.bytes(), index, device.description(), device.fingerprint()};
+  task.device.memoryBytes = memoryFor(plan, index, device);
   DiskCodeStore code(compiler_->identity(), code_);
   task.code = &code;
   task.tuneNanos = tuneNanos;

@@ -20,7 +20,11 @@ TEST_CASE("calls go through with their bytes, and are loaded at the first") {
   CHECK(loader.loaded());
   CHECK(textOf(*loader.plan(bytesOf("MODEL"), "name ", bytesOf("REQUEST"))) == "name MODELREQUEST");
 
-  PartitionTask task{bytesOf("PLAN "), 0, {1, 2}, "print ", 2};
+  PartitionTask task;
+  task.plan = bytesOf("PLAN ");
+  task.device.cores = {1, 2};
+  task.device.threads = 2;
+  task.fingerprint = "print ";
   auto weight = [](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
     return index == 5 ? bytesOf("W5") : bytesOf("?");
   };
