@@ -204,13 +204,4 @@ PinRule makePinRule(absl::string_view nodes, absl::string_view device, absl::str
   return {std::string(nodes), std::string(device), std::string(source), annotation};
 }
 
-absl::StatusOr<PinRule> parsePinRule(absl::string_view text) {
-  size_t equals = text.rfind('=');
-  if (equals == absl::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pin '", text, "': expected NODES=DEVICE, as in 'encoder/*=node1/cpu:0'"));
-  }
-  return makePinRule(text.substr(0, equals), text.substr(equals + 1), "--pin");
-}
-
 }  // namespace graphrun::placement

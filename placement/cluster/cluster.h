@@ -271,9 +271,6 @@ absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view f
 /// cgroup allow.
 Cluster localCluster(int threads, const DeviceKind& host);
 
-/// The rule of "--pin 'encoder/*=node1/cuda:0'" or "--pin '@gpu0=node1/cuda:0'".
-absl::StatusOr<PinRule> parsePinRule(absl::string_view text);
-
 }  // namespace graphrun::placement
 
 #endif  // GRAPHRUN_PLACEMENT_CLUSTER_CLUSTER_H_

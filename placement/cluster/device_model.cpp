@@ -17,13 +17,6 @@ double& efficiencyOf(DeviceModel& model, OpClass opClass) {
 
 }  // namespace
 
-absl::string_view opClassName(OpClass opClass) {
-  static constexpr std::array<absl::string_view, kOpClassCount> kNames = {
-      "matmul",      "convolution",   "normalization", "reduction",
-      "elementwise", "data_movement", "other"};
-  return kNames[static_cast<size_t>(opClass)];
-}
-
 DeviceModel defaultDeviceModel(const DeviceKind& kind, int threads) {
   const runtime::KindRates& rates = kind.rates;
   const bool isSeveral = rates.byThread && threads > 1;

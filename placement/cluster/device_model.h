@@ -18,9 +18,6 @@ using runtime::kHostKind;
 using runtime::kOpClassCount;
 using runtime::OpClass;
 
-/// "matmul", "convolution" …
-absl::string_view opClassName(OpClass opClass);
-
 /// Rates of one device. All rates are positive.
 struct DeviceModel {
   /// Fixed cost of starting one operation, ns.

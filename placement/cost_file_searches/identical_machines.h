@@ -50,9 +50,6 @@ struct MachineSchedule {
   int64_t end = 0;
 };
 
-/// Whenever a machine is free, the ready task of the highest priority begins.
-MachineSchedule listSchedule(const MachineProblem& problem, const std::vector<double>& priority);
-
 /// Local search over the priorities of list schedules from the critical path's, until `bound` is
 /// reached; each schedule is a unit of work.
 MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, uint64_t seed,

@@ -70,10 +70,6 @@ class Lister {
 
 }  // namespace
 
-MachineSchedule listSchedule(const MachineProblem& problem, const std::vector<double>& priority) {
-  return Lister(problem).run(priority);
-}
-
 MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, uint64_t seed,
                                  SearchLimit& limit) {
   constexpr int kRestartEvery = 3000;  // from the best one

@@ -198,20 +198,6 @@ std::vector<uint8_t> unpackReduced(ElementType type, absl::Span<const uint8_t> p
   return elements;
 }
 
-std::vector<uint8_t> packReduced(ElementType type, absl::Span<const uint8_t> elements) {
-  unsigned bits = elementTypeInfo(type).bits;
-  std::vector<uint8_t> packed(packedSize(type, elements.size()));
-  for (size_t i = 0; i < elements.size(); ++i) {
-    size_t at = i * bits;
-    unsigned element = (elements[i] & ((1U << bits) - 1)) << (at % 8);
-    packed[at / 8] = static_cast<uint8_t>(packed[at / 8] | element);
-    if (at % 8 + bits > 8) {
-      packed[at / 8 + 1] = static_cast<uint8_t>(element >> 8);
-    }
-  }
-  return packed;
-}
-
 size_t packedSize(ElementType type, size_t count) {
   size_t bits = elementTypeInfo(type).bits;
   return count / 8 * bits + (count % 8 * bits + 7) / 8;

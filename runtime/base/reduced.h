@@ -39,9 +39,6 @@ uint8_t encodeReduced(ElementType type, double value, ReducedConversion conversi
 std::vector<uint8_t> unpackReduced(ElementType type, absl::Span<const uint8_t> packed,
                                    size_t count);
 
-/// The inverse of unpackReduced.
-std::vector<uint8_t> packReduced(ElementType type, absl::Span<const uint8_t> elements);
-
 /// Bytes of `count` packed elements of any type.
 size_t packedSize(ElementType type, size_t count);
 

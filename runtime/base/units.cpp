@@ -139,19 +139,6 @@ absl::StatusOr<std::vector<int>> parseCores(absl::string_view text) {
   return std::vector<int>(cores.begin(), cores.end());
 }
 
-std::string formatCores(const std::vector<int>& cores) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < cores.size();) {
-    size_t j = i;
-    while (j + 1 < cores.size() && cores[j + 1] == cores[j] + 1) {
-      ++j;
-    }
-    parts.push_back(i == j ? absl::StrCat(cores[i]) : absl::StrCat(cores[i], "-", cores[j]));
-    i = j + 1;
-  }
-  return absl::StrJoin(parts, ",");
-}
-
 namespace {
 
 std::string formatBytes(int64_t bytes, double (*rounded)(double)) {

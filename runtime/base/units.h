@@ -29,9 +29,6 @@ absl::StatusOr<int64_t> parseSeconds(absl::string_view text);
 /// a number given twice or one over 65535.
 absl::StatusOr<std::vector<int>> parseCores(absl::string_view text);
 
-/// Inverse of parseCores: "0-7,9".
-std::string formatCores(const std::vector<int>& cores);
-
 /// "512 B", "1.50 KiB", "48.00 GiB": two decimals from KiB on.
 std::string formatBytes(int64_t bytes);
 /// The same, never rounded down: who gives so much has given enough.

@@ -259,11 +259,6 @@ bool isDense(const TensorDesc& desc) {
   return true;
 }
 
-bool hasPadding(const TensorDesc& desc) {
-  auto blocking = blockingOf(desc);
-  return blocking.ok() && blocking->paddedDims != blocking->dims;
-}
-
 bool sameLayout(const TensorDesc& a, const TensorDesc& b) {
   if (a.type != b.type || a.dims != b.dims) {
     return false;

@@ -40,9 +40,6 @@ absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc);
 /// True when the elements lie as in a dense row-major tensor (a dim of 1 may have any stride).
 bool isDense(const TensorDesc& desc);
 
-/// True when there are elements beyond the dims; kernels keep them 0.
-bool hasPadding(const TensorDesc& desc);
-
 /// True for a layout that holds no elements of the tensor: that of winogradDesc.
 bool isOpaque(const TensorDesc& desc);
 

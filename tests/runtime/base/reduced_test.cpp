@@ -157,25 +157,18 @@ TEST_CASE("small integers truncate and keep their low bits") {
   CHECK(decodeReduced(ElementType::kI4, 0xf8) == -8);  // bits above do not count
 }
 
-TEST_CASE("elements of less than a byte pack without gaps, the first lowest") {
-  std::vector<uint8_t> quads = {1, 2, 15};
-  CHECK(packReduced(ElementType::kU4, quads) == std::vector<uint8_t>{0x21, 0x0f});
-  std::vector<uint8_t> pairs = {1, 2, 3, 0, 2};
-  CHECK(packReduced(ElementType::kU2, pairs) == std::vector<uint8_t>{0x39, 0x02});
-  std::vector<uint8_t> sixes = {0x3f, 0x02, 0x15, 0x2a, 0x01};  // ONNX: four in three bytes
-  CHECK(packReduced(ElementType::kF6E2M3, sixes) == std::vector<uint8_t>{0xbf, 0x50, 0xa9, 0x01});
-  for (ElementType type :
-       {ElementType::kU4, ElementType::kI2, ElementType::kF8E5M2, ElementType::kF6E3M2}) {
-    for (size_t count = 0; count < 10; ++count) {
-      std::vector<uint8_t> elements;
-      for (size_t i = 0; i < count; ++i) {
-        elements.push_back(static_cast<uint8_t>(i * 7 & ((1U << elementTypeInfo(type).bits) - 1)));
-      }
-      std::vector<uint8_t> packed = packReduced(type, elements);
-      CHECK(packed.size() == packedSize(type, count));
-      CHECK(unpackReduced(type, packed, count) == elements);
-    }
-  }
+TEST_CASE("elements of less than a byte lie without gaps, the first lowest") {
+  using Bytes = std::vector<uint8_t>;
+  CHECK(unpackReduced(ElementType::kU4, Bytes{0x21, 0x0f}, 3) == Bytes{1, 2, 15});
+  CHECK(unpackReduced(ElementType::kU2, Bytes{0x39, 0x02}, 5) == Bytes{1, 2, 3, 0, 2});
+  CHECK(unpackReduced(ElementType::kF6E2M3, Bytes{0xbf, 0x50, 0xa9, 0x01}, 5) ==
+        Bytes{0x3f, 0x02, 0x15, 0x2a, 0x01});  // ONNX: four in three bytes
+  CHECK(unpackReduced(ElementType::kF8E5M2, Bytes{0x7c, 0x01}, 2) == Bytes{0x7c, 0x01});
+  CHECK(packedSize(ElementType::kU4, 3) == 2);
+  CHECK(packedSize(ElementType::kU2, 5) == 2);
+  CHECK(packedSize(ElementType::kF6E2M3, 5) == 4);
+  CHECK(packedSize(ElementType::kF8E5M2, 2) == 2);
+  CHECK(packedSize(ElementType::kU4, 0) == 0);
 }
 
 }  // namespace
