@@ -10,8 +10,8 @@ namespace graphrun::devices::cuda {
 /// The launch behind which the buffer is copied to the host; null when it is there anyway.
 CudaProgram::Record* CudaProgram::writerOf(uint32_t buffer) const {
   for (const std::unique_ptr<Record>& record : states_) {
-    for (const Transfer& transfer : record->out) {
-      if (transfer.buffer == buffer) {
+    for (const Copy& copy : record->out) {
+      if (copy.buffer == buffer) {
         return record.get();
       }
     }
@@ -20,12 +20,12 @@ CudaProgram::Record* CudaProgram::writerOf(uint32_t buffer) const {
 }
 
 /// The copies to the GPU of a buffer that was received.
-std::vector<CudaProgram::Transfer*> CudaProgram::readersOf(uint32_t buffer) const {
-  std::vector<Transfer*> readers;
+std::vector<Copy*> CudaProgram::readersOf(uint32_t buffer) const {
+  std::vector<Copy*> readers;
   for (const std::unique_ptr<Record>& record : states_) {
-    for (Transfer& transfer : record->in) {
-      if (transfer.buffer == buffer) {
-        readers.push_back(&transfer);
+    for (Copy& copy : record->in) {
+      if (copy.buffer == buffer) {
+        readers.push_back(&copy);
       }
     }
   }
@@ -64,14 +64,15 @@ absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer
   }
   edge.buffer = entry;
   if (!edge.send) {
-    for (Transfer* reader : readersOf(buffer)) {
+    for (Copy* reader : readersOf(buffer)) {
       reader->bound = entry;
-      reader->storage = transfer == DirectTransfer::kPeerCopy ? Storage::kOther : Storage::kOwn;
+      reader->memory =
+          transfer == DirectTransfer::kPeerCopy ? BoundMemory::kOther : BoundMemory::kOwn;
     }
     return absl::OkStatus();
   }
   if (transfer == DirectTransfer::kPeerCopy) {
-    GR_ASSIGN_OR_RETURN(hostBuffers_[entry], handedValue(buffer));
+    GR_ASSIGN_OR_RETURN(hostBuffers_[entry], peerValue(buffer));
   } else {
     GR_RETURN_IF_ERROR(carry(buffer, entry));
   }
@@ -81,35 +82,25 @@ absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer
 
 /// The value that tells another device of a buffer of this GPU. The launch that writes the buffer
 /// last sets its event.
-absl::StatusOr<DeviceValue*> CudaProgram::handedValue(uint32_t buffer) {
-  for (const std::unique_ptr<Handed>& handed : handed_) {
-    if (handed->buffer == buffer) {
-      return &handed->value;
-    }
+absl::StatusOr<DeviceValue*> CudaProgram::peerValue(uint32_t buffer) {
+  if (DeviceValue* known = sent_->peerValue(buffer)) {
+    return known;
   }
-  auto handed = std::make_unique<Handed>();
-  handed->buffer = buffer;
-  GR_ASSIGN_OR_RETURN(handed->made, Event::create(device_.context));
-  handed->value = {addresses_[buffer], device_.context->handle(), handed->made.get()};
-  writerOf(buffer)->made.push_back(handed->made.get());
-  handed_.push_back(std::move(handed));
-  return &handed_.back()->value;
+  GR_ASSIGN_OR_RETURN(Event * made, sent_->makePeerValue(buffer, buffers_->address(buffer)));
+  writerOf(buffer)->made.push_back(made);
+  return sent_->peerValue(buffer);
 }
 
 /// A copy of the buffer, in memory that a transport can make known to its adapters, behind the one
 /// to the host: who awaits that awaits this, too.
 absl::Status CudaProgram::carry(uint32_t buffer, uint32_t entry) {
-  std::vector<Transfer>& out = writerOf(buffer)->out;
-  auto host = std::find_if(out.begin(), out.end(),
-                           [&](const Transfer& transfer) { return transfer.buffer == buffer; });
-  Transfer copy = *host;
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<OwnMemory> memory,
-                      OwnMemory::allocate(device_.context, copy.bytes));
-  hostBuffers_[entry] = memory->bound();
-  memoryBytes_ += copy.bytes;
-  carried_.push_back(std::move(memory));
+  std::vector<Copy>& out = writerOf(buffer)->out;
+  auto host =
+      std::find_if(out.begin(), out.end(), [&](const Copy& one) { return one.buffer == buffer; });
+  Copy copy = *host;
+  GR_ASSIGN_OR_RETURN(hostBuffers_[entry], sent_->allocateForNetwork(copy.bytes));
   copy.bound = entry;
-  copy.storage = Storage::kOwn;
+  copy.memory = BoundMemory::kOwn;
   out.insert(host + 1, copy);
   return absl::OkStatus();
 }
@@ -121,21 +112,19 @@ void CudaProgram::dropCopyOut(uint32_t buffer) {
   }
   bool isCarried = false;
   for (const std::unique_ptr<Record>& record : states_) {
-    std::erase_if(record->out, [&](const Transfer& out) {
-      return out.buffer == buffer && out.storage == Storage::kHost && !isOutput(buffer);
+    std::erase_if(record->out, [&](const Copy& out) {
+      return out.buffer == buffer && out.memory == BoundMemory::kHost && !isOutput(buffer);
     });
-    isCarried |= std::any_of(record->out.begin(), record->out.end(), [&](const Transfer& out) {
-      return out.buffer == buffer && out.storage == Storage::kOwn;
+    isCarried |= std::any_of(record->out.begin(), record->out.end(), [&](const Copy& out) {
+      return out.buffer == buffer && out.memory == BoundMemory::kOwn;
     });
   }
   for (const std::unique_ptr<Record>& record : states_) {
-    if (!isCarried && record->awaited == arrivals_.at(buffer).get()) {
+    if (!isCarried && record->awaited == sent_->arrival(buffer)) {
       record->awaited = nullptr;
     }
   }
-  const size_t staged = std::erase_if(
-      staging_, [&](const PinnedMemory& memory) { return memory.get() == hostBuffers_[buffer]; });
-  if (staged != 0) {
+  if (sent_->unstage(hostBuffers_[buffer])) {
     hostBuffers_[buffer] = nullptr;
   }
 }

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "devices/cuda/driver/context.h"
-#include "devices/cuda/driver/vendor_status.h"
-#include "devices/cuda/kernels/kernel_errors.h"
 #include "devices/cuda/kernels/layouts.h"
 #include "devices/cuda/program/kernel_list.h"
 #include "devices/executable/kernel_refusals.h"
@@ -13,25 +11,6 @@
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
-namespace {
-
-bool isBound(const Buffer& buffer) {
-  return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput ||
-         buffer.kind == BufferKind::kReceive;
-}
-
-/// Bytes of bound buffers, one behind the other.
-uint64_t boundBytes(const Executable& executable) {
-  uint64_t bytes = 0;
-  for (const Buffer& buffer : executable.buffers) {
-    if (isBound(buffer)) {
-      bytes += alignedBytes(buffer.bytes);
-    }
-  }
-  return bytes;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaProgram>> CudaProgram::load(absl::Span<const uint8_t> bytes,
                                                                WeightSource& weights,
@@ -49,79 +28,34 @@ absl::StatusOr<std::unique_ptr<CudaProgram>> CudaProgram::load(absl::Span<const 
 CudaProgram::~CudaProgram() {
   ScopedContext scope(*device_.context);
   communicators_.reset();
-  waitForStreams();
+  if (streams_ != nullptr) {
+    streams_->synchronize();
+  }
   // All that belongs to the context goes while it is the thread's.
   states_.clear();
   code_.reset();
-  staging_.clear();
   errors_.reset();
-  seenErrors_.reset();
-  stored_.clear();
-  bound_.reset();
-  arena_.reset();
-  arrivals_.clear();
-  handed_.clear();
-  carried_.clear();
-  for (std::unique_ptr<Event>* event : {&given_, &computed_, &finished_}) {
-    event->reset();
-  }
-  for (std::unique_ptr<Stream>* stream : {&compute_, &copyIn_, &copyOut_}) {
-    stream->reset();
-  }
+  sent_.reset();
+  buffers_.reset();
+  streams_.reset();
 }
 
 absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& weights,
                                   uint64_t limit) {
-  GR_RETURN_IF_ERROR(countMemory(executable, limit));
+  GR_ASSIGN_OR_RETURN(streams_, ProgramStreams::create(device_.context));
+  GR_ASSIGN_OR_RETURN(buffers_,
+                      ProgramBuffers::create(executable, weights, device_, streams_->in(), limit));
+  sent_ = std::make_unique<SentValues>(device_.context, device_.pinned);
+  hostBuffers_.resize(executable.buffers.size(), nullptr);
   GR_ASSIGN_OR_RETURN(std::vector<uint32_t> communicators, communicatorsOf(executable));
   communicators_->expect(std::move(communicators));
-  for (std::unique_ptr<Stream>* stream : {&compute_, &copyIn_, &copyOut_}) {
-    GR_ASSIGN_OR_RETURN(*stream, Stream::create(device_.context));
-  }
-  for (std::unique_ptr<Event>* event : {&given_, &computed_, &finished_}) {
-    GR_ASSIGN_OR_RETURN(*event, Event::create(device_.context));
-  }
   if (!executable.code.empty()) {
     GR_ASSIGN_OR_RETURN(code_, CodeModule::load(device_.context, executable.code));
   }
-  GR_RETURN_IF_ERROR(placeBuffers(executable, weights));
-  GR_RETURN_IF_ERROR(createErrors(executable));
+  GR_ASSIGN_OR_RETURN(errors_, ErrorReports::create(executable, device_, streams_->compute()));
   GR_RETURN_IF_ERROR(createRecords(executable));
   inputs_ = bindingsOf(executable.inputs);
   outputs_ = bindingsOf(executable.outputs);
-  return absl::OkStatus();
-}
-
-absl::Status CudaProgram::countMemory(const Executable& executable, uint64_t limit) {
-  GR_ASSIGN_OR_RETURN(memoryBytes_, memoryOf(executable));
-  if (__builtin_add_overflow(memoryBytes_, boundBytes(executable), &memoryBytes_)) {
-    return absl::InvalidArgumentError("executable: it is larger than all memory");
-  }
-  return checkMemoryLimit(memoryBytes_, limit, "weights, arena, inputs and outputs");
-}
-
-absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSource& weights) {
-  GR_ASSIGN_OR_RETURN(arena_, device_.memory->allocate(executable.arenaBytes));
-  GR_ASSIGN_OR_RETURN(bound_, device_.memory->allocate(boundBytes(executable)));
-  hostBuffers_.resize(executable.buffers.size(), nullptr);
-  CUdeviceptr address = bound_->address();
-  for (size_t i = 0; i < executable.buffers.size(); ++i) {
-    const Buffer& buffer = executable.buffers[i];
-    if (buffer.kind == BufferKind::kArena) {
-      addresses_.push_back(arena_->address() + buffer.offset);
-    } else if (isBound(buffer)) {
-      addresses_.push_back(address);
-      address += alignedBytes(buffer.bytes);
-    } else {
-      auto placed = device_.weights->get(buffer, weights, *copyIn_);
-      if (!placed.ok()) {
-        return runtime::annotate(placed.status(), absl::StrCat("buffer ", i));
-      }
-      sharedBytes_ += placed->shared ? buffer.bytes : 0;
-      addresses_.push_back(placed->memory->address());
-      stored_.push_back(std::move(placed->memory));
-    }
-  }
   return absl::OkStatus();
 }
 
@@ -136,7 +70,7 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
         GR_RETURN_IF_ERROR(addLaunch(executable, action, kernels));
         break;
       case Action::Kind::kAwait:
-        record->awaited = arrivals_.at(action.buffer).get();
+        record->awaited = sent_->arrival(action.buffer);
         addRecord(std::move(record), "wait for what is sent");
         break;
       case Action::Kind::kFinish:
@@ -159,7 +93,7 @@ absl::StatusOr<CudaProgram::Kernels> CudaProgram::createKernels(
                         *device_.cudnn,
                         communicators_.get(),
                         code_.get(),
-                        addresses_,
+                        buffers_->addresses(),
                         errors_ == nullptr ? 0 : errors_->address()};
   Kernels kernels(executable.instructions.size());
   RefusalCollector refusals;
@@ -189,13 +123,13 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
   }
   for (uint32_t buffer : action.in) {
     if (uint64_t bytes = executable.buffers[buffer].bytes; bytes > 0) {
-      record->in.push_back({buffer, addresses_[buffer], bytes, nullptr, buffer});
+      record->in.push_back({buffer, buffers_->address(buffer), bytes, nullptr, buffer});
     }
   }
   for (uint32_t buffer : action.out) {
-    GR_ASSIGN_OR_RETURN(Transfer transfer, addCopyOut(executable, buffer));
-    if (transfer.bytes > 0) {
-      record->out.push_back(transfer);
+    GR_ASSIGN_OR_RETURN(Copy copy, addCopyOut(executable, buffer));
+    if (copy.bytes > 0) {
+      record->out.push_back(copy);
     }
   }
   // Not the label of an instruction: how long a launch takes does not tell how long the instruction
@@ -217,19 +151,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Instruct
 }
 
 /// A buffer of the arena that is sent gets memory of its own on the host, for good.
-absl::StatusOr<CudaProgram::Transfer> CudaProgram::addCopyOut(const Executable& executable,
-                                                              uint32_t buffer) {
+absl::StatusOr<Copy> CudaProgram::addCopyOut(const Executable& executable, uint32_t buffer) {
   const Buffer& from = executable.buffers[buffer];
   if (!isBound(from) && hostBuffers_[buffer] == nullptr) {
-    GR_ASSIGN_OR_RETURN(void* memory, device_.pinned->allocate(from.bytes));
-    staging_.push_back(PinnedMemory(memory, GiveBack{device_.pinned}));
-    hostBuffers_[buffer] = memory;
+    GR_ASSIGN_OR_RETURN(hostBuffers_[buffer], sent_->stage(from.bytes));
   }
-  std::unique_ptr<Event>& arrived = arrivals_[buffer];
-  if (arrived == nullptr) {
-    GR_ASSIGN_OR_RETURN(arrived, Event::create(device_.context));
-  }
-  return Transfer{buffer, addresses_[buffer], from.bytes, arrived.get(), buffer};
+  GR_ASSIGN_OR_RETURN(Event * arrived, sent_->makeArrival(buffer));
+  return Copy{buffer, buffers_->address(buffer), from.bytes, arrived, buffer};
 }
 
 absl::Status CudaProgram::addEdge(const Executable& executable, const Action& action) {
@@ -238,10 +166,9 @@ absl::Status CudaProgram::addEdge(const Executable& executable, const Action& ac
   EdgeBinding edge = bindEdge(instruction, record);
   if (edge.send && executable.buffers[edge.buffer].isStored() &&
       hostBuffers_[edge.buffer] == nullptr) {
-    GR_ASSIGN_OR_RETURN(Transfer once, addCopyOut(executable, edge.buffer));
-    GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2,
-                             hostBuffers_[edge.buffer], once.address, once.bytes, copyOut_->get()));
-    GR_RETURN_IF_ERROR(copyOut_->synchronize());
+    GR_ASSIGN_OR_RETURN(Copy once, addCopyOut(executable, edge.buffer));
+    GR_RETURN_IF_ERROR(streams_->copyOut(once, hostBuffers_.data()));
+    GR_RETURN_IF_ERROR(streams_->out().synchronize());
   }
   record.label = static_cast<uint32_t>(labels_.size());
   labels_.push_back(instruction.label);
@@ -258,23 +185,6 @@ void CudaProgram::addRecord(std::unique_ptr<Record> state, std::string label) {
   labels_.push_back(std::move(label));
   records_.push_back(record);
   states_.push_back(std::move(state));
-}
-
-absl::Status CudaProgram::createErrors(const Executable& executable) {
-  bool reports = std::any_of(executable.instructions.begin(), executable.instructions.end(),
-                             [](const Instruction& instruction) {
-                               return instruction.attributes.contains(kReportsErrors);
-                             });
-  if (!reports) {
-    return absl::OkStatus();
-  }
-  for (const Instruction& instruction : executable.instructions) {
-    instructionLabels_.push_back(instruction.label);
-  }
-  GR_ASSIGN_OR_RETURN(errors_, device_.memory->allocate(sizeof(ErrorRecord)));
-  GR_ASSIGN_OR_RETURN(void* seen, device_.pinned->allocate(sizeof(ErrorRecord)));
-  seenErrors_ = PinnedMemory(seen, GiveBack{device_.pinned});
-  return clearErrors();
 }
 
 }  // namespace graphrun::devices::cuda

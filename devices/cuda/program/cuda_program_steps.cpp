@@ -1,6 +1,4 @@
 // Runs the records of a program in a step, and ends a step.
-#include "devices/cuda/driver/vendor_status.h"
-#include "devices/cuda/kernels/kernel_errors.h"
 #include "devices/cuda/program/cuda_program.h"
 #include "runtime/base/status.h"
 
@@ -23,89 +21,34 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
   return 1;
 }
 
-absl::Status CudaProgram::copyIn(const Transfer& transfer, void* const* buffers) {
-  const DriverApi& driver = device_.context->driver();
-  void* from = buffers[transfer.bound];
-  switch (transfer.storage) {
-    case Storage::kOther:
-      return fetch(*static_cast<const DeviceValue*>(from), *device_.context, transfer.address,
-                   transfer.bytes, *copyIn_);
-    case Storage::kOwn:
-      return GR_CU(driver, cuMemcpyDtoDAsync_v2, transfer.address,
-                   reinterpret_cast<CUdeviceptr>(from), transfer.bytes, copyIn_->get());
-    case Storage::kHost:
-      break;
-  }
-  return GR_CU(driver, cuMemcpyHtoDAsync_v2, transfer.address, from, transfer.bytes,
-               copyIn_->get());
-}
-
-absl::Status CudaProgram::copyOut(const Transfer& transfer, void* const* buffers) {
-  const DriverApi& driver = device_.context->driver();
-  void* to = buffers[transfer.bound];
-  GR_RETURN_IF_ERROR(transfer.storage == Storage::kOwn
-                         ? GR_CU(driver, cuMemcpyDtoDAsync_v2, reinterpret_cast<CUdeviceptr>(to),
-                                 transfer.address, transfer.bytes, copyOut_->get())
-                         : GR_CU(driver, cuMemcpyDtoHAsync_v2, to, transfer.address, transfer.bytes,
-                                 copyOut_->get()));
-  return transfer.arrived->record(*copyOut_);
-}
-
 absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
-  for (const Transfer& transfer : record.in) {
-    GR_RETURN_IF_ERROR(copyIn(transfer, buffers));
+  for (const Copy& copy : record.in) {
+    GR_RETURN_IF_ERROR(streams_->copyIn(copy, buffers));
   }
-  if (!record.in.empty()) {
-    GR_RETURN_IF_ERROR(given_->record(*copyIn_));
-    GR_RETURN_IF_ERROR(given_->holdUp(*compute_));
-  }
-  GR_RETURN_IF_ERROR(record.segment->launch(*compute_));
-  GR_RETURN_IF_ERROR(record.met == nullptr ? absl::OkStatus() : record.met->record(*compute_));
+  const Stream& compute = streams_->compute();
+  GR_RETURN_IF_ERROR(record.in.empty() ? absl::OkStatus() : streams_->computeAfterCopies());
+  GR_RETURN_IF_ERROR(record.segment->launch(compute));
+  GR_RETURN_IF_ERROR(record.met == nullptr ? absl::OkStatus() : record.met->record(compute));
   for (Event* made : record.made) {
-    GR_RETURN_IF_ERROR(made->record(*compute_));
+    GR_RETURN_IF_ERROR(made->record(compute));
   }
-  if (record.out.empty()) {
-    return absl::OkStatus();
-  }
-  GR_RETURN_IF_ERROR(computed_->record(*compute_));
-  GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
-  for (const Transfer& transfer : record.out) {
-    GR_RETURN_IF_ERROR(copyOut(transfer, buffers));
+  GR_RETURN_IF_ERROR(record.out.empty() ? absl::OkStatus() : streams_->copyAfterCompute());
+  for (const Copy& copy : record.out) {
+    GR_RETURN_IF_ERROR(streams_->copyOut(copy, buffers));
   }
   return absl::OkStatus();
 }
 
-// Copies to the GPU hold up the compute stream, which holds up the copies back.
 absl::Status CudaProgram::finish() {
   failedInstruction_.clear();
   if (errors_ != nullptr) {
-    GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2, seenErrors_.get(),
-                             errors_->address(), sizeof(ErrorRecord), compute_->get()));
+    GR_RETURN_IF_ERROR(errors_->fetch(streams_->compute()));
   }
-  GR_RETURN_IF_ERROR(computed_->record(*compute_));
-  GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
-  GR_RETURN_IF_ERROR(finished_->record(*copyOut_));
-  GR_RETURN_IF_ERROR(waitFor(*finished_));
+  GR_ASSIGN_OR_RETURN(const Event* finished, streams_->end());
+  GR_RETURN_IF_ERROR(waitFor(*finished));
   GR_RETURN_IF_ERROR(isTimed_ ? absl::OkStatus() : readClocks());
-  return errors_ == nullptr ? absl::OkStatus() : readErrors();
-}
-
-absl::Status CudaProgram::clearErrors() {
-  GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemsetD8Async, errors_->address(), 0,
-                           sizeof(ErrorRecord), compute_->get()));
-  return compute_->synchronize();
-}
-
-absl::Status CudaProgram::readErrors() {
-  const ErrorRecord error = *static_cast<const ErrorRecord*>(seenErrors_.get());
-  if (error.word == 0) {
-    return absl::OkStatus();
-  }
-  GR_RETURN_IF_ERROR(clearErrors());
-  uint32_t instruction = instructionOfError(error.word);
-  failedInstruction_ = instruction < instructionLabels_.size() ? instructionLabels_[instruction]
-                                                               : "unknown instruction";
-  return statusOfError(error);
+  return errors_ == nullptr ? absl::OkStatus()
+                            : errors_->read(streams_->compute(), failedInstruction_);
 }
 
 absl::Status CudaProgram::readClocks() {
@@ -178,17 +121,9 @@ void CudaProgram::beginShutdown() {
 void CudaProgram::synchronize() {
   ScopedContext scope(*device_.context);
   communicators_->breakOff(absl::CancelledError("a step ended early")).IgnoreError();
-  waitForStreams();
+  streams_->synchronize();
   if (errors_ != nullptr) {
-    static_cast<void>(clearErrors());  // nobody will read what the step left there
-  }
-}
-
-void CudaProgram::waitForStreams() const {
-  for (const std::unique_ptr<Stream>* stream : {&copyIn_, &compute_, &copyOut_}) {
-    if (*stream != nullptr) {
-      static_cast<void>((*stream)->synchronize());  // what failed was told
-    }
+    static_cast<void>(errors_->clear(streams_->compute()));  // nobody will read what the step left
   }
 }
 
