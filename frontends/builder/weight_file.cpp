@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/mapped_file.h"
+#include "runtime/base/pair_table.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::builder {
@@ -39,12 +40,7 @@ ElementType elementTypeOf(absl::string_view dtype) {
       {"U16", ElementType::kU16},        {"U8", ElementType::kU8},
       {"BOOL", ElementType::kBool},      {"F8_E4M3", ElementType::kF8E4M3FN},
       {"F8_E5M2", ElementType::kF8E5M2}, {"F8_E8M0", ElementType::kF8E8M0}};
-  for (const auto& [name, type] : kTypes) {
-    if (name == dtype) {
-      return type;
-    }
-  }
-  return ElementType::kInvalid;
+  return runtime::valueFor(kTypes, dtype).value_or(ElementType::kInvalid);
 }
 
 /// The header's JSON; discarded members tell a problem that the parser itself does not see.

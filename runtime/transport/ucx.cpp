@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/pair_table.h"
 #include "runtime/transport/ucx_transport.h"
 
 namespace graphrun::runtime {
@@ -26,12 +27,7 @@ constexpr std::pair<absl::string_view, ucs_memory_type_t> kMemoryTypes[] = {
 }  // namespace
 
 ucs_memory_type_t ucxMemoryType(absl::string_view memory) {
-  for (const auto& [name, type] : kMemoryTypes) {
-    if (name == memory) {
-      return type;
-    }
-  }
-  return UCS_MEMORY_TYPE_UNKNOWN;
+  return valueFor(kMemoryTypes, memory).value_or(UCS_MEMORY_TYPE_UNKNOWN);
 }
 
 bool UcxTransport::carries(absl::string_view memory) const {

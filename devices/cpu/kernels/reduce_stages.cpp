@@ -9,6 +9,7 @@
 #include "devices/cpu/threading/parallel.h"
 #include "devices/cpu/vectors/wide.h"
 #include "devices/functions/reductions.h"
+#include "runtime/base/pair_table.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -255,12 +256,7 @@ ReduceFunction reduceFunction(absl::string_view kind) {
   {#name, runStage<reductions::Combine>},
 #include "devices/functions/reductions.def"
   };
-  for (const auto& [name, function] : kFunctions) {
-    if (name == kind) {
-      return function;
-    }
-  }
-  return nullptr;
+  return runtime::valueFor(kFunctions, kind).value_or(nullptr);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -3,6 +3,7 @@
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/onednn_kernels.h"
+#include "devices/cpu/onednn/onednn_names.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -25,34 +26,6 @@ absl::StatusOr<Parameters> parametersOf(const Instruction& instruction) {
     GR_ASSIGN_OR_RETURN(p.alpha, attributeOr(instruction, "alpha", 0.01));
   }
   return p;
-}
-
-absl::StatusOr<algorithm> binaryOf(absl::string_view operation) {
-  static constexpr std::pair<absl::string_view, algorithm> kAlgorithms[] = {
-      {"gr.add", algorithm::binary_add}, {"gr.sub", algorithm::binary_sub},
-      {"gr.mul", algorithm::binary_mul}, {"gr.div", algorithm::binary_div},
-      {"gr.min", algorithm::binary_min}, {"gr.max", algorithm::binary_max},
-  };
-  for (const auto& [name, value] : kAlgorithms) {
-    if (name == operation) {
-      return value;
-    }
-  }
-  return absl::UnimplementedError(absl::StrCat("oneDNN has no binary ", operation));
-}
-
-absl::StatusOr<algorithm> reductionOf(absl::string_view kind) {
-  static constexpr std::pair<absl::string_view, algorithm> kAlgorithms[] = {
-      {"sum", algorithm::reduction_sum},  {"mean", algorithm::reduction_mean},
-      {"max", algorithm::reduction_max},  {"min", algorithm::reduction_min},
-      {"prod", algorithm::reduction_mul},
-  };
-  for (const auto& [name, value] : kAlgorithms) {
-    if (name == kind) {
-      return value;
-    }
-  }
-  return absl::UnimplementedError(absl::StrCat("oneDNN has no reduction ", kind));
 }
 
 /// The operand at the rank of the result, with dims of 1 in front.
@@ -94,7 +67,7 @@ absl::StatusOr<PrimitivePlan> planEltwise(const Instruction& instruction,
 absl::StatusOr<PrimitivePlan> planBinary(const Instruction& instruction,
                                          const dnnl::engine& engine) {
   GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 2, 2));
-  GR_ASSIGN_OR_RETURN(algorithm kind, binaryOf(instruction.operation));
+  GR_ASSIGN_OR_RETURN(algorithm kind, binaryAlgorithm(instruction.operation));
   size_t rank = std::max<size_t>(instruction.outputs[0].desc.dims.size(), 1);
   GR_ASSIGN_OR_RETURN(PlannedOperand lhs, planBroadcast(instruction.inputs[0].desc, rank));
   GR_ASSIGN_OR_RETURN(PlannedOperand rhs, planBroadcast(instruction.inputs[1].desc, rank));
@@ -118,7 +91,7 @@ absl::StatusOr<PrimitivePlan> planReduction(const Instruction& instruction,
                                             const dnnl::engine& engine) {
   GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 1, 1));
   GR_ASSIGN_OR_RETURN(std::string kindName, attribute<std::string>(instruction, "kind"));
-  GR_ASSIGN_OR_RETURN(algorithm kind, reductionOf(kindName));
+  GR_ASSIGN_OR_RETURN(algorithm kind, reductionAlgorithm(kindName));
   if (kind == algorithm::reduction_max || kind == algorithm::reduction_min) {
     return absl::UnimplementedError("oneDNN starts from the largest finite number, not infinity");
   }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/cpu/onednn/nan_guard.h"
+#include "devices/cpu/onednn/onednn_names.h"
 #include "devices/cpu/onednn/onednn_primitive.h"
 #include "runtime/base/status.h"
 

@@ -310,20 +310,4 @@ absl::Status requireNoPostOps(const Instruction& instruction) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation) {
-  using dnnl::algorithm;
-  static constexpr std::pair<absl::string_view, algorithm> kAlgorithms[] = {
-      {"gr.relu", algorithm::eltwise_relu},  {"gr.leaky_relu", algorithm::eltwise_relu},
-      {"gr.abs", algorithm::eltwise_abs},    {"gr.sqrt", algorithm::eltwise_sqrt},
-      {"gr.clip", algorithm::eltwise_clip},  {"gr.round", algorithm::eltwise_round},
-      {"linear", algorithm::eltwise_linear},
-  };
-  for (const auto& [name, value] : kAlgorithms) {
-    if (name == operation) {
-      return value;
-    }
-  }
-  return absl::UnimplementedError(absl::StrCat("oneDNN has no post-op for ", operation));
-}
-
 }  // namespace graphrun::devices::cpu

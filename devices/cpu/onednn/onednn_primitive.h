@@ -138,11 +138,6 @@ inline bool givesSums(const Instruction& instruction) {
 /// Fails with Unimplemented when the instruction has post-ops.
 absl::Status requireNoPostOps(const Instruction& instruction);
 
-/// The library's algorithm for an element-wise gr operation, or Unimplemented: those whose results
-/// are exact, so that it gives the bits of all other kernels. `linear` (alpha * x + beta) is known
-/// too.
-absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation);
-
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_DEVICES_CPU_ONEDNN_ONEDNN_PRIMITIVE_H_

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "devices/cpu/vectors/wide.h"
+#include "runtime/base/pair_table.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -55,12 +56,8 @@ std::optional<PostOpCall> postOpCall(const PostOp& op) {
       {"gr.leaky_relu", Function::kLeakyRelu},
       {"linear", Function::kLinear},
   };
-  for (const auto& [name, function] : kFunctions) {
-    if (name == op.algorithm) {
-      return PostOpCall{function, op.alpha, op.beta};
-    }
-  }
-  return std::nullopt;
+  std::optional<Function> function = runtime::valueFor(kFunctions, op.algorithm);
+  return function ? std::optional(PostOpCall{*function, op.alpha, op.beta}) : std::nullopt;
 }
 
 void applyCall(const PostOpCall& call, float* row, int64_t count) {

@@ -1,10 +1,12 @@
 #include "devices/cuda/nccl/nccl_collective.h"
 
 #include <bit>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "devices/cuda/nccl/communicators.h"
+#include "runtime/base/pair_table.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -12,55 +14,41 @@ namespace {
 
 using runtime::ElementType;
 
-std::optional<ncclDataType_t> dataType(ElementType type) {
-  switch (type) {
-    case ElementType::kI8:
-      return ncclInt8;
-    case ElementType::kU8:
-      return ncclUint8;
-    case ElementType::kI32:
-      return ncclInt32;
-    case ElementType::kU32:
-      return ncclUint32;
-    case ElementType::kI64:
-      return ncclInt64;
-    case ElementType::kU64:
-      return ncclUint64;
-    case ElementType::kF16:
-      return ncclFloat16;
-    case ElementType::kBF16:
-      return ncclBfloat16;
-    case ElementType::kF32:
-      return ncclFloat32;
-    case ElementType::kF64:
-      return ncclFloat64;
-    default:
-      return std::nullopt;
-  }
-}
+constexpr std::pair<ElementType, ncclDataType_t> kTypes[] = {
+    {ElementType::kI8, ncclInt8},     {ElementType::kU8, ncclUint8},
+    {ElementType::kI32, ncclInt32},   {ElementType::kU32, ncclUint32},
+    {ElementType::kI64, ncclInt64},   {ElementType::kU64, ncclUint64},
+    {ElementType::kF16, ncclFloat16}, {ElementType::kBF16, ncclBfloat16},
+    {ElementType::kF32, ncclFloat32}, {ElementType::kF64, ncclFloat64},
+};
+
+constexpr std::pair<absl::string_view, ncclRedOp_t> kReductions[] = {
+    {"sum", ncclSum}, {"prod", ncclProd}, {"max", ncclMax}, {"min", ncclMin}, {"mean", ncclAvg},
+};
 
 bool isFloat(ncclDataType_t type) {
   return type == ncclFloat16 || type == ncclBfloat16 || type == ncclFloat32 || type == ncclFloat64;
 }
 
 std::optional<ncclRedOp_t> reduction(absl::string_view kind, ncclDataType_t type) {
-  if (kind == "sum") {
-    return ncclSum;
-  }
-  if (kind == "prod") {
-    return ncclProd;
-  }
-  if (kind == "max") {
-    return ncclMax;
-  }
-  if (kind == "min") {
-    return ncclMin;
-  }
-  // Of integers it would round in a way that NCCL does not tell.
-  return kind == "mean" && isFloat(type) ? std::optional(ncclAvg) : std::nullopt;
+  std::optional<ncclRedOp_t> found = runtime::valueFor(kReductions, kind);
+  // A mean of integers would be rounded in a way that NCCL does not tell.
+  return found == ncclAvg && !isFloat(type) ? std::nullopt : found;
 }
 
 enum class Collective : uint8_t { kAllReduce, kAllGather, kReduceScatter };
+
+/// The names of collectives, in the order of the enumerators: the attribute's, and the library's
+/// function.
+struct CollectiveNames {
+  absl::string_view name;
+  const char* function;
+};
+constexpr CollectiveNames kCollectives[] = {
+    {"all_reduce", "ncclAllReduce"},
+    {"all_gather", "ncclAllGather"},
+    {"reduce_scatter", "ncclReduceScatter"},
+};
 
 struct CollectiveInstruction {
   Collective collective = Collective::kAllReduce;
@@ -71,22 +59,16 @@ struct CollectiveInstruction {
 };
 
 absl::StatusOr<Collective> collectiveOf(const std::string& name) {
-  if (name == "all_reduce") {
-    return Collective::kAllReduce;
-  }
-  if (name == "all_gather") {
-    return Collective::kAllGather;
-  }
-  if (name == "reduce_scatter") {
-    return Collective::kReduceScatter;
+  for (size_t i = 0; i < std::size(kCollectives); ++i) {
+    if (kCollectives[i].name == name) {
+      return static_cast<Collective>(i);
+    }
   }
   return absl::UnimplementedError(absl::StrCat("NCCL is not used for ", name));
 }
 
 const char* functionOf(Collective collective) {
-  return collective == Collective::kAllReduce   ? "ncclAllReduce"
-         : collective == Collective::kAllGather ? "ncclAllGather"
-                                                : "ncclReduceScatter";
+  return kCollectives[static_cast<size_t>(collective)].function;
 }
 
 /// True if one of the tensors has exactly as many elements as some number of the other.
@@ -131,7 +113,7 @@ absl::StatusOr<CollectiveInstruction> read(const Instruction& instruction) {
   }
   result.count = static_cast<size_t>(out.elementCount());
   GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(instruction, "kind"));
-  std::optional<ncclDataType_t> type = dataType(in.type);
+  std::optional<ncclDataType_t> type = runtime::valueFor(kTypes, in.type);
   std::optional<ncclRedOp_t> combined = type ? reduction(kind, *type) : std::nullopt;
   if (!combined) {
     return absl::UnimplementedError(absl::StrCat("NCCL does not combine elements of ",
