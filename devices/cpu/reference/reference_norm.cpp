@@ -34,28 +34,46 @@ Sum<T> valueAt(void* const* buffers, uint32_t buffer, int64_t i) {
   return load(static_cast<const T*>(buffers[buffer])[i]);
 }
 
-KernelOr createBatchNorm(const Instruction& instruction) {
+/// The elements of one channel of one image, and the parameters of the channel.
+template <typename T>
+struct Plane {
+  const T* x;
+  int64_t size;
+  int64_t channel;
+  void* const* buffers;
+  const std::vector<uint32_t>& list;  ///< of the instruction
+
+  Sum<T> parameter(size_t operand) const { return valueAt<T>(buffers, list[operand], channel); }
+};
+
+/// y = x * factor + shift, where `lineOf(plane, epsilon)` gives the two for each plane.
+template <typename LineOf>
+KernelOr createChannelwise(const Instruction& instruction, LineOf lineOf) {
   GR_RETURN_IF_ERROR(checkChannelwise(instruction));
   GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
   const Dims& in = instruction.inputs[0].desc.dims;
   int64_t channels = in[1];
-  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t size = countOf(absl::MakeConstSpan(in).subspan(2));
   int64_t planes = in[0] * channels;
   return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
-      parallelFor(planes, plane, [&](int64_t p) {
-        int64_t c = p % channels;
-        Sum<T> factor =
-            valueAt<T>(buffers, b[1], c) / std::sqrt(valueAt<T>(buffers, b[4], c) + epsilon);
-        Sum<T> shift = valueAt<T>(buffers, b[2], c) - valueAt<T>(buffers, b[3], c) * factor;
-        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
-        T* y = static_cast<T*>(buffers[b[5]]) + p * plane;
-        for (int64_t i = 0; i < plane; ++i) {
+    return makeKernel([=, list = buffersOf(instruction)](void* const* buffers) {
+      parallelFor(planes, size, [&](int64_t p) {
+        const T* x = static_cast<const T*>(buffers[list[0]]) + p * size;
+        T* y = static_cast<T*>(buffers[list.back()]) + p * size;
+        auto [factor, shift] = lineOf(Plane<T>{x, size, p % channels, buffers, list}, epsilon);
+        for (int64_t i = 0; i < size; ++i) {
           y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
         }
       });
       return 0;
     });
+  });
+}
+
+KernelOr createBatchNorm(const Instruction& instruction) {
+  return createChannelwise(instruction, []<typename T>(const Plane<T>& plane, double epsilon) {
+    Sum<T> factor = plane.parameter(1) / std::sqrt(plane.parameter(4) + epsilon);
+    return std::pair<Sum<T>, Sum<T>>(factor, plane.parameter(2) - plane.parameter(3) * factor);
   });
 }
 
@@ -76,26 +94,10 @@ std::pair<double, double> statistics(const T* x, int64_t count, double epsilon) 
 }
 
 KernelOr createInstanceNorm(const Instruction& instruction) {
-  GR_RETURN_IF_ERROR(checkChannelwise(instruction));
-  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
-  const Dims& in = instruction.inputs[0].desc.dims;
-  int64_t channels = in[1];
-  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
-  int64_t planes = in[0] * channels;
-  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, b = buffersOf(instruction)](void* const* buffers) {
-      parallelFor(planes, plane, [&](int64_t p) {
-        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
-        T* y = static_cast<T*>(buffers[b[3]]) + p * plane;
-        auto [mean, inverse] = statistics(x, plane, epsilon);
-        double factor = valueAt<T>(buffers, b[1], p % channels) * inverse;
-        double shift = valueAt<T>(buffers, b[2], p % channels) - mean * factor;
-        for (int64_t i = 0; i < plane; ++i) {
-          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
-        }
-      });
-      return 0;
-    });
+  return createChannelwise(instruction, []<typename T>(const Plane<T>& plane, double epsilon) {
+    auto [mean, inverse] = statistics(plane.x, plane.size, epsilon);
+    double factor = plane.parameter(1) * inverse;
+    return std::pair<double, double>(factor, plane.parameter(2) - mean * factor);
   });
 }
 
