@@ -113,31 +113,6 @@ absl::StatusOr<ConvOperands> planOperands(const Instruction& instruction, bool t
   return operands;
 }
 
-/// Adds the operands to a plan, with the layouts that the primitive chose.
-void addArguments(const ConvOperands& operands, PrimitivePlan& plan) {
-  using Role = Operand::Role;
-  const auto& pd = plan.descriptor;
-  auto& to = plan.arguments;
-  to.push_back({DNNL_ARG_SRC,
-                {Role::kInput, 0},
-                pd.query_md(dnnl::query::src_md, 0),
-                operands.source.source});
-  to.push_back({DNNL_ARG_WEIGHTS,
-                {Role::kInput, 1},
-                pd.query_md(dnnl::query::weights_md, 0),
-                operands.weights.source});
-  if (operands.hasBias) {
-    to.push_back({DNNL_ARG_BIAS,
-                  {Role::kInput, 2},
-                  pd.query_md(dnnl::query::weights_md, 1),
-                  operands.bias.source});
-  }
-  to.push_back({DNNL_ARG_DST,
-                {Role::kOutput, 0},
-                pd.query_md(dnnl::query::dst_md, 0),
-                operands.result.source});
-}
-
 /// The descriptor of either primitive: with or without bias.
 template <typename Primitive>
 typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm algorithm) {
@@ -231,7 +206,8 @@ absl::StatusOr<PrimitivePlan> planConv(const Instruction& instruction, const dnn
   if (isQuantized(instruction) && addsWrongly(instruction, plan.descriptor)) {
     return absl::UnimplementedError("gr.conv: gemm of bytes adds a tensor wrongly");
   }
-  addArguments(operands, plan);
+  addProductArguments(plan, operands.source, operands.weights,
+                      operands.hasBias ? &operands.bias : nullptr, operands.result);
   return plan;
 }
 
@@ -256,7 +232,8 @@ absl::StatusOr<PrimitivePlan> planDeconv(const Instruction& instruction,
       absl::StrContains(plan.descriptor.impl_info_str(), "ref")) {
     return absl::UnimplementedError("the library has no direct implementation");
   }
-  addArguments(operands, plan);
+  addProductArguments(plan, operands.source, operands.weights,
+                      operands.hasBias ? &operands.bias : nullptr, operands.result);
   return plan;
 }
 

@@ -80,10 +80,7 @@ absl::StatusOr<PrimitivePlan> planBinary(const Instruction& instruction,
       }));
   plan.arguments.push_back({DNNL_ARG_SRC_0, {Role::kInput, 0}, lhs.desc, lhs.source});
   plan.arguments.push_back({DNNL_ARG_SRC_1, {Role::kInput, 1}, rhs.desc, rhs.source});
-  plan.arguments.push_back({DNNL_ARG_DST,
-                            {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
-                            out.source});
+  addResult(plan, out);
   return plan;
 }
 
@@ -118,10 +115,7 @@ absl::StatusOr<PrimitivePlan> planReduction(const Instruction& instruction,
         return dnnl::reduction::primitive_desc(op, attributes, engine);
       }));
   plan.arguments.push_back({DNNL_ARG_SRC, {Role::kInput, 0}, in.desc, in.source});
-  plan.arguments.push_back({DNNL_ARG_DST,
-                            {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
-                            out.source});
+  addResult(plan, out);
   return plan;
 }
 

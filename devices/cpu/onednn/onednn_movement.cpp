@@ -103,10 +103,7 @@ absl::StatusOr<PrimitivePlan> planConcat(const Instruction& instruction,
                               inputs[i].desc,
                               inputs[i].source});
   }
-  plan.arguments.push_back({DNNL_ARG_DST,
-                            {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
-                            out.source});
+  addResult(plan, out);
   return plan;
 }
 

@@ -85,12 +85,8 @@ PrimitivePlan makePool(const dnnl::engine& engine, const Pool& pool, const Plann
 }
 
 void addInOut(PrimitivePlan& plan, const PlannedOperand& in, const PlannedOperand& out) {
-  using Role = Operand::Role;
-  const auto& pd = plan.descriptor;
-  plan.arguments.push_back(
-      {DNNL_ARG_SRC, {Role::kInput, 0}, pd.query_md(dnnl::query::src_md, 0), in.source});
-  plan.arguments.push_back(
-      {DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0), out.source});
+  addSource(plan, in);
+  addResult(plan, out);
 }
 
 bool isByte(runtime::ElementType type) {

@@ -284,6 +284,31 @@ absl::Status requireFloatInstruction(const Instruction& instruction, size_t inpu
   return absl::OkStatus();
 }
 
+void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query, int index,
+                 const PlannedOperand& planned) {
+  plan.arguments.push_back({id, operand, plan.descriptor.query_md(query, index), planned.source});
+}
+
+void addSource(PrimitivePlan& plan, const PlannedOperand& source) {
+  addArgument(plan, DNNL_ARG_SRC, {Operand::Role::kInput, 0}, dnnl::query::src_md, 0, source);
+}
+
+void addResult(PrimitivePlan& plan, const PlannedOperand& result) {
+  addArgument(plan, DNNL_ARG_DST, {Operand::Role::kOutput, 0}, dnnl::query::dst_md, 0, result);
+}
+
+void addProductArguments(PrimitivePlan& plan, const PlannedOperand& source,
+                         const PlannedOperand& weights, const PlannedOperand* bias,
+                         const PlannedOperand& result) {
+  using Role = Operand::Role;
+  addSource(plan, source);
+  addArgument(plan, DNNL_ARG_WEIGHTS, {Role::kInput, 1}, dnnl::query::weights_md, 0, weights);
+  if (bias != nullptr) {
+    addArgument(plan, DNNL_ARG_BIAS, {Role::kInput, 2}, dnnl::query::weights_md, 1, *bias);
+  }
+  addResult(plan, result);
+}
+
 absl::Status requireProductInstruction(const Instruction& instruction) {
   using runtime::ElementType;
   bool quantized = instruction.inputs.size() >= 2 && instruction.outputs.size() == 1 &&

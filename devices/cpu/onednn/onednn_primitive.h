@@ -81,6 +81,18 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
 /// The same where the primitive sees the operand as it is.
 absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc);
 
+/// Adds the operand or result `id` (DNNL_ARG_…) to a plan, with the layout that the primitive chose:
+/// the descriptor's answer to `query`.
+void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query, int index,
+                 const PlannedOperand& planned);
+/// Adds the first operand, and the one result.
+void addSource(PrimitivePlan& plan, const PlannedOperand& source);
+void addResult(PrimitivePlan& plan, const PlannedOperand& result);
+/// Adds those of a convolution or product; `bias` may be null.
+void addProductArguments(PrimitivePlan& plan, const PlannedOperand& source,
+                         const PlannedOperand& weights, const PlannedOperand* bias,
+                         const PlannedOperand& result);
+
 /// Attributes of a primitive: post-ops, and scratch memory that the caller gives. `outputDims` are
 /// those of the primitive's result, to which the operands of binary post-ops broadcast; an operand
 /// with an open layout gets `outputDesc` when it has the result's dims, else a dense one.
