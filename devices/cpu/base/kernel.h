@@ -27,6 +27,12 @@ class Kernel {
   virtual absl::Status errorMessage(int code) const;
 };
 
+/// A kernel whose codes are statuses of oneDNN (dnnl_status_t).
+class OneDnnKernel : public Kernel {
+ public:
+  absl::Status errorMessage(int code) const override;
+};
+
 /// Kernels of one program share a KernelContext.
 struct KernelContext {
   OneDnn& onednn;

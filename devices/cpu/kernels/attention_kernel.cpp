@@ -225,7 +225,7 @@ int attend(const Plan& p, const Data& data, Workspace& mine, const Block& block,
   return status;
 }
 
-class AttentionKernel : public Kernel {
+class AttentionKernel : public OneDnnKernel {
  public:
   AttentionKernel(const Instruction& instruction, const Plan& plan, uint32_t scratch)
       : plan_(plan),
@@ -261,10 +261,6 @@ class AttentionKernel : public Kernel {
     return failure;
   }
 
-  absl::Status errorMessage(int code) const override {
-    return absl::InternalError(absl::StrCat("oneDNN gave status ", code, " (dnnl_status_t)"));
-  }
-
  private:
   Plan plan_;
   int64_t threads_;
@@ -291,12 +287,8 @@ absl::StatusOr<LayoutChoice> chooseAttention(const Instruction& instruction) {
 absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Instruction& instruction,
                                                         KernelContext&) {
   GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction));
-  uint64_t needed = scratchBytes(plan);
-  if (!instruction.scratch || instruction.scratch->desc.spec().byteSize() < needed) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gr.attention: needs ", needed, " bytes of scratch memory"));
-  }
-  return std::make_unique<AttentionKernel>(instruction, plan, instruction.scratch->buffer);
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(instruction, scratchBytes(plan)));
+  return std::make_unique<AttentionKernel>(instruction, plan, scratch);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -220,7 +220,7 @@ int multiply(const Shape& shape, const float* x, const float* filter, float* pro
   return 0;
 }
 
-class DeconvKernel : public Kernel {
+class DeconvKernel : public OneDnnKernel {
  public:
   DeconvKernel(const Instruction& instruction, const Shape& shape, uint32_t products)
       : shape_(shape),
@@ -258,10 +258,6 @@ class DeconvKernel : public Kernel {
       });
     }
     return 0;
-  }
-
-  absl::Status errorMessage(int code) const override {
-    return absl::InternalError(absl::StrCat("oneDNN gave status ", code, " (dnnl_status_t)"));
   }
 
  private:

@@ -45,7 +45,7 @@ void sumRows(const Corners& corners, float factor, const float* rows, int64_t st
   }
 }
 
-class DeformKernel : public Kernel {
+class DeformKernel : public OneDnnKernel {
  public:
   DeformKernel(DeformConv conv, uint32_t scratch) : conv_(std::move(conv)), scratch_(scratch) {}
 
@@ -64,10 +64,6 @@ class DeformKernel : public Kernel {
       }
     }
     return 0;
-  }
-
-  absl::Status errorMessage(int code) const override {
-    return absl::InternalError(absl::StrCat("oneDNN gave status ", code, " (dnnl_status_t)"));
   }
 
  private:

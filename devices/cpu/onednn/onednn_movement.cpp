@@ -9,12 +9,6 @@ namespace {
 
 using Role = Operand::Role;
 
-dnnl::primitive_attr userScratch() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 /// The input of a transposition, seen with the dims of its result.
 absl::StatusOr<PlannedOperand> planTransposed(const Instruction& instruction) {
   const TensorDesc& in = instruction.inputs[0].desc;

@@ -40,12 +40,6 @@ absl::StatusOr<PlannedOperand> planInput(const Instruction& instruction) {
   return planOperand(desc);
 }
 
-dnnl::primitive_attr userScratch() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 void addInOut(PrimitivePlan& plan, const dnnl::memory::desc& desc, const TensorDesc& source) {
   plan.arguments.push_back({DNNL_ARG_SRC, {Role::kInput, 0}, desc, source});
   plan.arguments.push_back({DNNL_ARG_DST, {Role::kOutput, 0}, desc, source});

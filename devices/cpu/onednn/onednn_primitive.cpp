@@ -5,6 +5,7 @@
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/nan_guard.h"
+#include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/threading/kernel_team.h"
 #include "devices/cpu/vectors/instructions.h"
 
@@ -12,7 +13,7 @@ namespace graphrun::devices::cpu {
 namespace {
 
 /// Runs a primitive on the program's buffers.
-class PrimitiveKernel : public Kernel {
+class PrimitiveKernel : public OneDnnKernel {
  public:
   PrimitiveKernel(OneDnn& onednn, const PrimitivePlan& plan)
       : primitive_(plan.descriptor.get()), stream_(onednn.stream), after_(plan.after) {}
@@ -48,10 +49,6 @@ class PrimitiveKernel : public Kernel {
       after_.run(buffers, result_, resultElements_);
     }
     return status;
-  }
-
-  absl::Status errorMessage(int code) const override {
-    return absl::InternalError(absl::StrCat("oneDNN gave status ", code, " (dnnl_status_t)"));
   }
 
  private:
@@ -225,13 +222,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Instruction& instructi
     GR_RETURN_IF_ERROR(checkArgument(instruction, argument));
   }
   size_t scratch = planned.descriptor.scratchpad_desc().get_size();
-  if (scratch > 0 &&
-      (!instruction.scratch || instruction.scratch->desc.spec().byteSize() < scratch)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(instruction.operation, ": needs ", scratch,
-                     " bytes of scratch memory, the instruction has ",
-                     instruction.scratch ? instruction.scratch->desc.spec().byteSize() : 0));
-  }
+  GR_RETURN_IF_ERROR(scratch == 0 ? absl::OkStatus()
+                                  : scratchBuffer(instruction, scratch).status());
   return guarded(instruction.operation, [&]() -> std::unique_ptr<Kernel> {
     auto kernel = std::make_unique<PrimitiveKernel>(context.onednn, planned);
     for (const PlannedArgument& argument : planned.arguments) {
@@ -282,6 +274,12 @@ absl::Status requireFloatInstruction(const Instruction& instruction, size_t inpu
         absl::StrCat(instruction.operation, ": oneDNN kernels take f32 and bf16 only"));
   }
   return absl::OkStatus();
+}
+
+dnnl::primitive_attr userScratch() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
 }
 
 void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query, int index,

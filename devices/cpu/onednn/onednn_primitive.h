@@ -81,8 +81,11 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
 /// The same where the primitive sees the operand as it is.
 absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc);
 
-/// Adds the operand or result `id` (DNNL_ARG_…) to a plan, with the layout that the primitive chose:
-/// the descriptor's answer to `query`.
+/// Attributes of a primitive whose caller gives the scratch memory.
+dnnl::primitive_attr userScratch();
+
+/// Adds the operand or result `id` (DNNL_ARG_…) to a plan, with the layout that the primitive
+/// chose: the descriptor's answer to `query`.
 void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query, int index,
                  const PlannedOperand& planned);
 /// Adds the first operand, and the one result.
