@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/control/parent_watch.h"
+#include "runtime/control/fd_watch.h"
 
 namespace graphrun::runtime {
 namespace {

@@ -24,8 +24,8 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/child_process.h"
+#include "runtime/control/fd_watch.h"
 #include "runtime/control/first_cause.h"
-#include "runtime/control/parent_watch.h"
 #include "runtime/control/socket_directory.h"
 #include "runtime/control/worker_client.h"
 

@@ -1,7 +1,5 @@
 #include "runtime/control/unix_listener.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -106,59 +104,39 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::create(const std::st
   sockaddr_un address = socketAddress(path);
   GR_RETURN_IF_ERROR(removeStale(path, address));
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  int wake = eventfd(0, EFD_CLOEXEC);
-  if (fd < 0 || wake < 0 ||
-      bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+  if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(fd, kBacklog) != 0) {
     absl::Status error = systemError("cannot listen at", path);
     close(fd);
-    close(wake);
     return error;
   }
-  return std::unique_ptr<UnixListener>(new UnixListener(path, fd, wake));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<FdWatch> watch, FdWatch::create(fd));
+  return std::unique_ptr<UnixListener>(new UnixListener(path, std::move(watch)));
 }
 
-UnixListener::UnixListener(std::string path, int fd, int wake)
-    : path_(std::move(path)), fd_(fd), wake_(wake) {}
+UnixListener::UnixListener(std::string path, std::unique_ptr<FdWatch> watch)
+    : path_(std::move(path)), watch_(std::move(watch)) {}
 
 void UnixListener::start(std::function<void(int fd)> onConnection) {
   onConnection_ = std::move(onConnection);
-  thread_ = std::thread([this] { acceptLoop(); });
+  watch_->start([this] {
+    acceptOne();
+    return true;
+  });
 }
 
 void UnixListener::stop() {
-  if (fd_ < 0) {
-    return;
+  if (watch_ != nullptr) {
+    watch_->stop();
+    unlink(path_.c_str());
+    watch_.reset();
   }
-  uint64_t one = 1;
-  ssize_t written = write(wake_, &one, sizeof(one));
-  static_cast<void>(written);  // an eventfd with room cannot fail
-  if (thread_.joinable()) {
-    thread_.join();
-  }
-  unlink(path_.c_str());
-  close(fd_);
-  close(wake_);
-  fd_ = -1;
 }
 
 UnixListener::~UnixListener() { stop(); }
 
-void UnixListener::acceptLoop() {
-  while (true) {
-    pollfd fds[] = {{fd_, POLLIN, 0}, {wake_, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0) {
-      continue;  // EINTR
-    }
-    if (fds[1].revents != 0) {
-      return;
-    }
-    acceptOne();
-  }
-}
-
 void UnixListener::acceptOne() {
-  int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  int fd = accept4(watch_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     if (errno == EMFILE || errno == ENFILE) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));  // do not spin on a full table

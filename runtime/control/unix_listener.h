@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/control/fd_watch.h"
 
 namespace graphrun::runtime {
 
@@ -38,15 +38,12 @@ class UnixListener {
   UnixListener& operator=(const UnixListener&) = delete;
 
  private:
-  UnixListener(std::string path, int fd, int wake);
-  void acceptLoop();
+  UnixListener(std::string path, std::unique_ptr<FdWatch> watch);
   void acceptOne();
 
   std::string path_;
-  int fd_;
-  int wake_;  // an eventfd that ends the thread
+  std::unique_ptr<FdWatch> watch_;  // null once it is stopped
   std::function<void(int fd)> onConnection_;
-  std::thread thread_;
 };
 
 }  // namespace graphrun::runtime

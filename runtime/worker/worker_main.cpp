@@ -13,7 +13,7 @@
 #include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
-#include "runtime/control/parent_watch.h"
+#include "runtime/control/fd_watch.h"
 #include "runtime/control/worker_service.h"
 #include "runtime/transport/ucx.h"
 #include "runtime/worker/network_interface.h"
@@ -103,10 +103,10 @@ absl::Status runWorker(const WorkerMainOptions& options) {
     GR_ASSIGN_OR_RETURN(auto model, format::ModelFile::open(options.model));
     core.addModel(model);
   }
-  std::unique_ptr<ParentWatch> parent;
+  std::unique_ptr<FdWatch> parent;
   if (options.parentFd >= 0) {
-    GR_ASSIGN_OR_RETURN(
-        parent, ParentWatch::create(options.parentFd, [&core] { core.shutdown().IgnoreError(); }));
+    GR_ASSIGN_OR_RETURN(parent,
+                        watchParent(options.parentFd, [&core] { core.shutdown().IgnoreError(); }));
   }
   GR_ASSIGN_OR_RETURN(
       std::unique_ptr<WorkerService> service,

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "fake_handler.h"
+#include "runtime/control/fd_watch.h"
 #include "runtime/control/job.h"
 #include "runtime/control/local_workers.h"
-#include "runtime/control/parent_watch.h"
 #include "runtime/control/pulse.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/control/worker_service.h"
@@ -69,9 +69,9 @@ int runWorker(const Flags& flags) {
   if (flags.ignoreTerm) {
     signal(SIGTERM, SIG_IGN);
   }
-  std::unique_ptr<ParentWatch> parent;
+  std::unique_ptr<FdWatch> parent;
   if (flags.parentFd >= 0) {
-    auto watch = ParentWatch::create(flags.parentFd, [] { _exit(0); });
+    auto watch = watchParent(flags.parentFd, [] { _exit(0); });
     if (!watch.ok()) {
       return 2;
     }

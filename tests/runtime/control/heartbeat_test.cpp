@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "runtime/control/parent_watch.h"
+#include "runtime/control/fd_watch.h"
 #include "test_util.h"
 
 namespace graphrun::runtime {
@@ -101,13 +101,13 @@ TEST_CASE("the end of the parent's pipe is noticed") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   std::atomic<int> gone{0};
-  auto watch = ParentWatch::create(ends[0], [&] { ++gone; });
+  auto watch = watchParent(ends[0], [&] { ++gone; });
   requireOk(watch.status());
   std::this_thread::sleep_for(20ms);
   REQUIRE(gone == 0);
   close(ends[1]);
   REQUIRE(eventually([&] { return gone == 1; }));
-  requireError(ParentWatch::create(1000, [] {}).status(), absl::StatusCode::kInvalidArgument,
+  requireError(watchParent(1000, [] {}).status(), absl::StatusCode::kInvalidArgument,
                {"--parent-fd 1000"});
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a parent watch ends quietly while the parent lives") {
   REQUIRE(pipe(ends) == 0);
   std::atomic<int> gone{0};
   {
-    auto watch = ParentWatch::create(ends[0], [&] { ++gone; });
+    auto watch = watchParent(ends[0], [&] { ++gone; });
   }
   REQUIRE(gone == 0);
   close(ends[1]);
