@@ -40,7 +40,8 @@ class FaultTest(strikes.StrikeCase):
             with self.subTest(how=how.name):
                 self.checkByHand(how)
 
-    def checkByHand(self, how):
+    def strikeSecond(self, how):
+        """The second of two workers that were started by hand; how the loop ended, their addresses and processes."""
         addresses = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
         started = [programs.startWorker(address) for address in addresses]
         self.workers += started
@@ -48,6 +49,10 @@ class FaultTest(strikes.StrikeCase):
         loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
         ended = self.strike(loop, started[1].pid, how)
         self.assertIn("worker w1", ended.err)
+        return ended, addresses, started
+
+    def checkByHand(self, how):
+        ended, addresses, _ = self.strikeSecond(how)
         self.assertNotIn("worker w0", ended.err)
         self.survivorServes(addresses[0])
 
@@ -58,13 +63,7 @@ class FaultTest(strikes.StrikeCase):
                 self.checkAskedToEnd(how)
 
     def checkAskedToEnd(self, how):
-        addresses = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
-        started = [programs.startWorker(address) for address in addresses]
-        self.workers += started
-        cluster = clusters.write({f"w{i}": (address, 1) for i, address in enumerate(addresses)})
-        loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
-        ended = self.strike(loop, started[1].pid, how)
-        self.assertIn("worker w1", ended.err)
+        ended, _, started = self.strikeSecond(how)
         self.assertIn("its process was told to end", ended.err)
         self.assertEqual(started[1].wait(10).code, 0)
 

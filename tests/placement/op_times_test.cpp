@@ -11,8 +11,8 @@
 namespace graphrun::placement {
 namespace {
 
-/// Nanoseconds that the only operation of a function takes on a GPU.
-int64_t guessedNs(const std::string& function) {
+/// The cost graph of a function on one GPU.
+CostGraph costGraphOf(const std::string& function) {
   mlir::MLIRContext context;
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(function, &context);
@@ -25,8 +25,14 @@ int64_t guessedNs(const std::string& function) {
   devices.whyUnsupported = [](absl::string_view, mlir::Operation*) { return ""; };
   auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
   REQUIRE(built.ok());
-  REQUIRE(built->graph.nodeCount() == 1);
-  return built->graph.node(0).timeNs[0];
+  return std::move(built->graph);
+}
+
+/// Nanoseconds that the only operation of a function takes on a GPU.
+int64_t guessedNs(const std::string& function) {
+  CostGraph graph = costGraphOf(function);
+  REQUIRE(graph.nodeCount() == 1);
+  return graph.node(0).timeNs[0];
 }
 
 int64_t productNs(const std::string& lhs, const std::string& rhs, const std::string& result) {
@@ -56,9 +62,7 @@ TEST_CASE("a product is as fast as its factors are multiplied", "[placement]") {
 }
 
 TEST_CASE("operations have names and types for people", "[placement]") {
-  mlir::MLIRContext context;
-  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+  CostGraph graph = costGraphOf(
       R"(func.func @main(%x: tensor<2x3xf32>, %y: tensor<3x4xbf16>) -> (tensor<2x3xf32>) {
         %0 = gr.group (%x) attributes {kind = "map"} {
         ^bb0(%a: tensor<2x3xf32>):
@@ -68,22 +72,12 @@ TEST_CASE("operations have names and types for people", "[placement]") {
           gr.yield %2 : tensor<2x3xf32>
         } : (tensor<2x3xf32>) -> tensor<2x3xf32>
         return %0 : tensor<2x3xf32>
-      })",
-      &context);
-  REQUIRE(module);
-  auto cluster = parseCluster(
-      "workers:\n  - {name: a, address: local, devices: [{cuda: {index: 0, memory: 1GiB}}]}\n",
-      "cluster.yaml", testing::kinds());
-  REQUIRE(cluster.ok());
-  DeviceKnowledge devices;
-  devices.whyUnsupported = [](absl::string_view, mlir::Operation*) { return ""; };
-  auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
-  REQUIRE(built.ok());
-  CHECK(built->graph.node(0).op == "gr.group");
-  CHECK(kindOf(built->graph.node(0)) == "Add+LeakyRelu");
-  CHECK(built->graph.tensor(0).type == "2x3xf32");
-  CHECK(built->graph.tensor(1).type == "3x4xbf16");
-  CHECK(built->graph.tensor(2).type == "2x3xf32");
+      })");
+  CHECK(graph.node(0).op == "gr.group");
+  CHECK(kindOf(graph.node(0)) == "Add+LeakyRelu");
+  CHECK(graph.tensor(0).type == "2x3xf32");
+  CHECK(graph.tensor(1).type == "3x4xbf16");
+  CHECK(graph.tensor(2).type == "2x3xf32");
 }
 
 TEST_CASE("attention is two products", "[placement]") {

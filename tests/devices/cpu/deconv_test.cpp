@@ -8,7 +8,7 @@
 #include "devices/cpu/onednn/onednn_primitive.h"
 #include "devices/cpu/runtime/kernel_list.h"
 #include "devices/cpu/vectors/instructions.h"
-#include "tests/devices/cpu/instruction_runner.h"
+#include "tests/devices/cpu/like_reference.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -58,13 +58,7 @@ struct Case {
 };
 
 void check(const Operation& operation, const Tensors& inputs) {
-  auto expected = runOperation(operation, inputs);
-  INFO(expected.status());
-  REQUIRE(expected.ok());
-  auto got = runOperation(operation, inputs, {"panel_deconv", true, {1, 2}});
-  INFO(got.status());
-  REQUIRE(got.ok());
-  CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+  requireLikeReference(operation, inputs, {"panel_deconv", true, {1, 2}}, kTolerance);
 }
 
 Operation fourByFour(Dims out) {

@@ -67,6 +67,19 @@ absl::StatusOr<Executable> makeExecutable(const Operation& operation, const Tens
 absl::StatusOr<Tensors> runOperation(const Operation& operation, const Tensors& inputs,
                                      const RunOptions& options = {});
 
+/// The same by the reference kernel, for operands that are listed.
+inline absl::StatusOr<Tensors> tryRun(const std::string& name, const Attributes& attributes,
+                                      const std::vector<TensorSpec>& outputs,
+                                      const Tensors& inputs) {
+  return runOperation({name, attributes, outputs, {}}, inputs);
+}
+template <typename... Rest>
+Tensors list(Rest... tensors) {
+  Tensors result;
+  (result.push_back(std::move(tensors)), ...);
+  return result;
+}
+
 /// The device that tests run on: all cores, not pinned.
 CpuDevice& testDevice();
 

@@ -6,7 +6,7 @@
 
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/runtime/kernel_list.h"
-#include "tests/devices/cpu/instruction_runner.h"
+#include "tests/devices/cpu/like_reference.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -35,16 +35,10 @@ TensorDesc channelBlocks(const HostTensor& tensor) {
 /// Compares `kernel` with the reference where the first operands lie as `layouts` says.
 void check(const Operation& operation, const Tensors& inputs, const std::string& kernel,
            std::vector<TensorDesc> layouts = {}) {
-  auto expected = runOperation(operation, inputs);
-  INFO(expected.status());
-  REQUIRE(expected.ok());
   CAPTURE(layouts.empty() ? "dense" : layoutName(layouts[0]));
   RunOptions options{kernel, true};
   options.layouts = std::move(layouts);
-  auto got = runOperation(operation, inputs, options);
-  INFO(got.status());
-  REQUIRE(got.ok());
-  CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+  requireLikeReference(operation, inputs, options, kTolerance);
 }
 
 Tensors oneOf(const Dims& dims, std::mt19937& random) {
@@ -324,18 +318,9 @@ TEST_CASE("transposed convolutions are products, spread") {
     if (i % 2 == 0) {
       inputs.push_back(randomTensor({out[1]}, random));
     }
-    auto expected = runOperation(deconv, inputs);
-    INFO(expected.status());
-    REQUIRE(expected.ok());
-    auto got = runOperation(deconv, inputs, {"deconv_product", true, {1, 2}});
-    INFO(got.status());
-    REQUIRE(got.ok());
-    CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+    requireLikeReference(deconv, inputs, {"deconv_product", true, {1, 2}}, kTolerance);
     if (spatial < 3) {
-      got = runOperation(deconv, inputs, {"plane_deconv", false, {1}, true});
-      INFO(got.status());
-      REQUIRE(got.ok());
-      CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+      requireLikeReference(deconv, inputs, {"plane_deconv", false, {1}, true}, kTolerance);
     }
     ++ran;
   }
@@ -380,14 +365,7 @@ TEST_CASE("convolutions in groups are sums of planes") {
     if (i % 2 == 0) {
       inputs.push_back(randomTensor({out[1]}, random));
     }
-    auto expected = runOperation(conv, inputs);
-    INFO(expected.status());
-    REQUIRE(expected.ok());
-    RunOptions options{"plane_conv", false, {1}, true};
-    auto got = runOperation(conv, inputs, options);
-    INFO(got.status());
-    REQUIRE(got.ok());
-    CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+    requireLikeReference(conv, inputs, {"plane_conv", false, {1}, true}, kTolerance);
   }
 }
 

@@ -32,17 +32,6 @@ HostTensor run(const std::string& name, const Tensors& inputs, TensorSpec output
   return std::move((*result)[0]);
 }
 
-Tensors list(HostTensor a) {
-  Tensors result;
-  result.push_back(std::move(a));
-  return result;
-}
-Tensors list(HostTensor a, HostTensor b) {
-  Tensors result = list(std::move(a));
-  result.push_back(std::move(b));
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("unary functions on every floating-point type") {

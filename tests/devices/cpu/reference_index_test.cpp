@@ -16,18 +16,6 @@ const ElementType kNumbers[] = {ElementType::kF64,  ElementType::kF32, ElementTy
                                 ElementType::kI16,  ElementType::kI8,  ElementType::kU64,
                                 ElementType::kU32,  ElementType::kU16, ElementType::kU8};
 
-absl::StatusOr<Tensors> tryRun(const std::string& name, const Attributes& attributes,
-                               const std::vector<TensorSpec>& outputs, Tensors inputs) {
-  return runOperation({name, attributes, outputs, {}}, inputs);
-}
-
-template <typename... Rest>
-Tensors list(Rest... tensors) {
-  Tensors result;
-  (result.push_back(std::move(tensors)), ...);
-  return result;
-}
-
 std::vector<Values> runAll(const std::string& name, const Attributes& attributes,
                            const std::vector<TensorSpec>& outputs, Tensors inputs) {
   auto got = tryRun(name, attributes, outputs, std::move(inputs));

@@ -10,21 +10,9 @@ namespace {
 using Values = std::vector<double>;
 using Ints = std::vector<int64_t>;
 
-absl::StatusOr<Tensors> tryRun(const std::string& name, const Attributes& attributes,
-                               const TensorSpec& output, Tensors inputs) {
-  return runOperation({name, attributes, {output}, {}}, inputs);
-}
-
-template <typename... Rest>
-Tensors list(Rest... tensors) {
-  Tensors result;
-  (result.push_back(std::move(tensors)), ...);
-  return result;
-}
-
 Values run(const std::string& name, const Attributes& attributes, const TensorSpec& output,
            Tensors inputs) {
-  auto got = tryRun(name, attributes, output, std::move(inputs));
+  auto got = tryRun(name, attributes, {output}, inputs);
   INFO(name << ": " << got.status());
   REQUIRE(got.ok());
   return values((*got)[0]);
@@ -54,12 +42,12 @@ TEST_CASE("look-up in every type: the last of equal keys, NaN and zero, and what
               list(tensor(type, {2}, {1, 0}), tensor(type, {1}, {1}))) == Values{0, 1});
   }
   CHECK(run("gr.lookup", {}, {ElementType::kI64, {0}}, list(i64({0}, {}), i64({0}, {}))).empty());
-  auto missing = tryRun("gr.lookup", {{"required", true}}, {ElementType::kI64, {1}},
+  auto missing = tryRun("gr.lookup", {{"required", true}}, {{ElementType::kI64, {1}}},
                         list(i64({1}, {5}), i64({2}, {1, 2})));
   CHECK(std::string(missing.status().message()).find("none of the categories") !=
         std::string::npos);
   CHECK_FALSE(
-      tryRun("gr.lookup", {}, {ElementType::kI64, {1}}, list(i64({1}, {5}), f32({1}, {5}))).ok());
+      tryRun("gr.lookup", {}, {{ElementType::kI64, {1}}}, list(i64({1}, {5}), f32({1}, {5}))).ok());
 }
 
 TEST_CASE("n-grams of two lengths, with skips") {
@@ -82,7 +70,7 @@ TEST_CASE("n-grams of two lengths, with skips") {
                       {"shortest", int64_t{1}},
                       {"longest", int64_t{1}},
                       {"skips", int64_t{0}}},
-                     {ElementType::kF32, {1}}, list(i64({1}, {1}), i64({1}, {1})))
+                     {{ElementType::kF32, {1}}}, list(i64({1}, {1}), i64({1}, {1})))
                   .ok());
 }
 
@@ -117,7 +105,7 @@ TEST_CASE("trees that refer to what is not there end with an error, cycles too")
   TensorSpec output{ElementType::kF32, {1, 2}};
   auto error = [&](const Values& nodes) {
     auto got =
-        tryRun("gr.tree_ensemble", {{"aggregate", std::string("sum")}}, output, tree(nodes, {0}));
+        tryRun("gr.tree_ensemble", {{"aggregate", std::string("sum")}}, {output}, tree(nodes, {0}));
     return std::string(got.status().message());
   };
   const char* kRefers = "refers to a feature, node, member, weight or output that there is not";

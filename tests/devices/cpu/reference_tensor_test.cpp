@@ -10,18 +10,6 @@ using Values = std::vector<double>;
 const ElementType kEverySize[] = {ElementType::kF64, ElementType::kF32, ElementType::kBF16,
                                   ElementType::kI8};
 
-absl::StatusOr<Tensors> tryRun(const std::string& name, const Attributes& attributes,
-                               const std::vector<TensorSpec>& outputs, Tensors inputs) {
-  return runOperation({name, attributes, outputs, {}}, inputs);
-}
-
-template <typename... Rest>
-Tensors list(Rest... tensors) {
-  Tensors result;
-  (result.push_back(std::move(tensors)), ...);
-  return result;
-}
-
 Values run(const std::string& name, const Attributes& attributes, TensorSpec output,
            Tensors inputs) {
   auto got = tryRun(name, attributes, {std::move(output)}, std::move(inputs));

@@ -1,16 +1,11 @@
 // Models whose shapes, or whose number of steps, depend on data: from the ONNX file to the result.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
 
-#include "absl/strings/str_cat.h"
-#include "runtime/session/session.h"
+#include "tests/placement/planner/model_world.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -27,44 +22,16 @@ NamedTensor floats(const std::string& name, const std::vector<float>& values) {
   return named(name, ElementType::kF32, {static_cast<int64_t>(values.size())}, values);
 }
 
-/// A cache of its own for each test, gone at its end.
-struct World {
-  explicit World(const std::string& model) {
-    folder = std::filesystem::temp_directory_path() /
-             ("graphrun_stages_" + std::to_string(getpid()) + "_" + model);
-    SessionOptions options;
-    options.cacheDirectory = folder;
-    options.threads = 1;
-    auto made = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
-    INFO(made.status().message());
-    REQUIRE(made.ok());
-    session = *std::move(made);
-  }
-  ~World() {
-    session.reset();
-    std::filesystem::remove_all(folder);
-  }
+/// A model that takes tensors of several types.
+struct World : ModelWorld {
+  using ModelWorld::ModelWorld;
+
   template <typename... Inputs>
   void run(Inputs&&... given) {
     NamedTensor inputs[] = {std::forward<Inputs>(given)...};
-    absl::Status status = session->run(inputs, outputs);
-    INFO(status.message());
-    REQUIRE(status.ok());
+    ModelWorld::run(inputs);
   }
-
-  std::filesystem::path folder;
-  std::unique_ptr<Session> session;
-  std::vector<NamedTensor> outputs;
 };
-
-/// Resident memory of this process in bytes.
-uint64_t residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t total = 0;
-  uint64_t resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 void expandTo(World& world, int64_t rows, int64_t columns) {
   std::vector<float> x(static_cast<size_t>(columns), 0.5F);

@@ -1,40 +1,21 @@
 // Models with strings: from the ONNX file to the result.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
-#include "absl/strings/str_cat.h"
-#include "runtime/session/session.h"
+#include "tests/placement/planner/model_world.h"
 
 namespace graphrun::runtime {
 namespace {
 
 using Strings = std::vector<std::string>;
 
-/// A session with a cache of its own, gone at its end.
-struct World {
-  explicit World(const std::string& model) {
-    folder = std::filesystem::temp_directory_path() /
-             ("graphrun_strings_" + std::to_string(getpid()) + "_" + model);
-    SessionOptions options;
-    options.cacheDirectory = folder;
-    options.threads = 1;
-    auto made = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
-    INFO(made.status().message());
-    REQUIRE(made.ok());
-    session = *std::move(made);
-  }
-  ~World() {
-    session.reset();
-    std::filesystem::remove_all(folder);
-  }
+/// A model that takes strings.
+struct World : ModelWorld {
+  using ModelWorld::ModelWorld;
 
   absl::Status tryRun(const Strings& x) {
     NamedTensor inputs[] = {{"x", HostTensor({static_cast<int64_t>(x.size())}, x)}};
-    return session->run(inputs, outputs);
+    return ModelWorld::tryRun(inputs);
   }
   void run(const Strings& x) {
     absl::Status status = tryRun(x);
@@ -45,19 +26,7 @@ struct World {
     absl::Span<const std::string> all = outputs[output].tensor.strings();
     return {all.begin(), all.end()};
   }
-
-  std::filesystem::path folder;
-  std::unique_ptr<Session> session;
-  std::vector<NamedTensor> outputs;
 };
-
-uint64_t residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t total = 0;
-  uint64_t resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 }  // namespace
 

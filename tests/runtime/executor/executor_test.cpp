@@ -49,8 +49,23 @@ struct Links {
   std::unique_ptr<StepControl> control;
 };
 
+/// Two devices of a process, and programs on them that begin with x on a and end with y on it.
+struct Pair {
+  void bind() {
+    a->bindInput(0, x);
+    a->bindOutput(0, y);
+  }
+
+  Links links;
+  FakeDevice deviceA{"node0/fake:0"};
+  FakeDevice deviceB{"node0/fake:1"};
+  std::unique_ptr<Executor> a, b;
+  alignas(64) float x[4] = {1, 2, 3, 4};
+  alignas(64) float y[4] = {};
+};
+
 /// Two devices: a adds 1 to x and sends, b adds 10 and sends back, a adds 100: y = x + 111.
-struct PingPong {
+struct PingPong : Pair {
   explicit PingPong(int codeOnB = 0) {
     auto [send0, receive0] = links.edge(0, 4);
     auto [send1, receive1] = links.edge(1, 4);
@@ -70,16 +85,8 @@ struct PingPong {
     programB->send(1, made, 4);
     a = *Executor::create(&deviceA, std::move(programA), {send0, receive1}, links.control.get());
     b = *Executor::create(&deviceB, std::move(programB), {receive0, send1}, links.control.get());
-    a->bindInput(0, x);
-    a->bindOutput(0, y);
+    bind();
   }
-
-  Links links;
-  FakeDevice deviceA{"node0/fake:0"};
-  FakeDevice deviceB{"node0/fake:1"};
-  std::unique_ptr<Executor> a, b;
-  alignas(64) float x[4] = {1, 2, 3, 4};
-  alignas(64) float y[4] = {};
 };
 
 TEST_CASE("a chain runs in order on the caller's thread") {
@@ -227,7 +234,7 @@ TEST_CASE("a lost peer ends the wait with the cause") {
 }
 
 /// A tensor goes from a to b, back, to b and back again; each passes on the buffer it received.
-struct Forwarding {
+struct Forwarding : Pair {
   Forwarding() {
     std::pair<EdgeEnd, EdgeEnd> edges[4];
     for (uint32_t i = 0; i < 4; ++i) {
@@ -257,16 +264,8 @@ struct Forwarding {
     b = *Executor::create(&deviceB, std::move(programB),
                           {edges[0].second, edges[1].first, edges[2].second, edges[3].first},
                           links.control.get());
-    a->bindInput(0, x);
-    a->bindOutput(0, y);
+    bind();
   }
-
-  Links links;
-  FakeDevice deviceA{"node0/fake:0"};
-  FakeDevice deviceB{"node0/fake:1"};
-  std::unique_ptr<Executor> a, b;
-  alignas(64) float x[4] = {1, 2, 3, 4};
-  alignas(64) float y[4] = {};
 };
 
 // Each device reads the other's memory: a tensor that was passed on can be given back only when the

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "require_ok.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "worlds.h"
@@ -24,13 +25,6 @@ void forEachWorld(uint32_t size, F&& body) {
     body(world);
   }
 }
-
-#define REQUIRE_OK(expr)                   \
-  do {                                     \
-    const absl::Status& okStatus = (expr); \
-    INFO(okStatus);                        \
-    REQUIRE(okStatus.ok());                \
-  } while (false)
 
 /// An edge from one rank of a world to another, with its slot buffers.
 struct TestEdge {

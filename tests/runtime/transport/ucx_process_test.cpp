@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "peer_process.h"
+#include "require_ok.h"
 #include "runtime/base/log.h"
 #include "runtime/transport/edge.h"
 #include "runtime/transport/ucx.h"
@@ -26,13 +27,6 @@ constexpr int64_t kSilence = 2'500'000'000;
 constexpr int64_t kMargin = kSecond / 2;
 
 WaitOptions soon() { return WaitOptions::within(20 * kSecond); }
-
-#define REQUIRE_OK(expr)                   \
-  do {                                     \
-    const absl::Status& okStatus = (expr); \
-    INFO(okStatus);                        \
-    REQUIRE(okStatus.ok());                \
-  } while (false)
 
 /// This process as rank 0, an echo process as rank 1.
 struct Duo {
