@@ -7,6 +7,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/passes.h"
 #include "passes/serialization/type_codec.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::devices {
 namespace {
@@ -109,6 +110,11 @@ TensorDesc denseDesc(mlir::Value value) {
 std::string labelOf(mlir::Operation* op) {
   std::string label = passes::labelOf(op->getLoc());
   return label.empty() ? op->getName().getStringRef().str() : label;
+}
+
+absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
+  return runtime::annotate(
+      status, absl::StrCat(labelOf(op), " (", op->getName().getStringRef().str(), ")"));
 }
 
 }  // namespace graphrun::devices

@@ -20,6 +20,8 @@ TensorDesc denseDesc(mlir::Value value);
 
 /// The name of the node that `op` came from, for messages and traces.
 std::string labelOf(mlir::Operation* op);
+/// `status` with the label and the kind of `op` in front.
+absl::Status annotateWith(mlir::Operation* op, const absl::Status& status);
 
 }  // namespace graphrun::devices
 

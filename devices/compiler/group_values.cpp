@@ -4,6 +4,13 @@
 
 namespace graphrun::devices {
 
+llvm::SmallVector<mlir::Operation*> operationsOf(ir::GroupOp group) {
+  auto body =
+      llvm::to_vector(llvm::make_pointer_range(group.getBody().front().without_terminator()));
+  llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+  return body;
+}
+
 void GroupValues::takeApart(ir::GroupOp group) {
   for (auto [result, inner] :
        llvm::zip(group.getResults(), group.getBody().front().getTerminator()->getOperands())) {

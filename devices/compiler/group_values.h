@@ -7,6 +7,9 @@
 
 namespace graphrun::devices {
 
+/// The operations of a group in order, without its constants and its yield.
+llvm::SmallVector<mlir::Operation*> operationsOf(ir::GroupOp group);
+
 /// GroupValues know which values stand for the results and the arguments of groups.
 class GroupValues {
  public:

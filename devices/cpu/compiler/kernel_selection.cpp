@@ -1,6 +1,5 @@
 #include "devices/cpu/compiler/kernel_selection.h"
 
-#include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/kernel_selection.h"
 #include "devices/cpu/base/onednn_layouts.h"
@@ -14,11 +13,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
-  return runtime::annotate(
-      status, absl::StrCat(labelOf(op), " (", op->getName().getStringRef().str(), ")"));
-}
 
 /// Walks a partition. One use.
 class WorkItemCollector {
@@ -56,9 +50,7 @@ class WorkItemCollector {
         whyNotMapKernel(group).empty()) {
       return addWholeMap(group);
     }
-    mlir::Block& block = group.getBody().front();
-    auto body = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
-    llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+    llvm::SmallVector<mlir::Operation*> body = operationsOf(group);
     if (group.getKind() != ir::GroupKind::kMap && group.getNumResults() == 1) {
       auto whole =
           group.getKind() == ir::GroupKind::kAttention

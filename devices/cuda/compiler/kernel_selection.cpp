@@ -1,6 +1,5 @@
 #include "devices/cuda/compiler/kernel_selection.h"
 
-#include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/kernel_selection.h"
 #include "devices/cuda/compiler/expansions.h"
@@ -28,8 +27,7 @@ class WorkItemCollector {
     joinCasts(partition);
     for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
       if (absl::Status status = addOperation(&op); !status.ok()) {
-        return runtime::annotate(
-            status, absl::StrCat(labelOf(&op), " (", op.getName().getStringRef().str(), ")"));
+        return annotateWith(&op, status);
       }
     }
     dropUnreadFloats();
@@ -136,9 +134,7 @@ class WorkItemCollector {
         return addMasked(group, *std::move(whole));
       }
     }
-    auto body =
-        llvm::to_vector(llvm::make_pointer_range(group.getBody().front().without_terminator()));
-    llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+    llvm::SmallVector<mlir::Operation*> body = operationsOf(group);
     bool isAnchored =
         group.getKind() == ir::GroupKind::kConv || group.getKind() == ir::GroupKind::kMatmul;
     GR_RETURN_IF_ERROR(isAnchored ? addAnchor(body[0], llvm::ArrayRef(body).drop_front())
