@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "devices/cpu/base/dim_order.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/reference/reference_support.h"
 
 namespace graphrun::devices::cpu {
@@ -137,15 +138,10 @@ absl::StatusOr<LayoutChoice> chooseConcat(const Instruction& instruction) {
   GR_RETURN_IF_ERROR(checkInstruction(instruction, axis));
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(instruction));
   GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(instruction.outputs[0].desc, order));
-  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, result)) {
     return declined("where operands and result lie alike");
   }
-  LayoutChoice choice;
-  for (const Argument& input : instruction.inputs) {
-    choice.inputs.push_back(input.desc);
-    choice.inputs.back().any = false;
-    choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
-  }
+  LayoutChoice choice = givenLayouts(instruction);
   choice.outputs = {std::move(result)};
   choice.implementation = "rows";
   return choice;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/wide.h"
 #include "devices/executable/window.h"
@@ -32,11 +33,7 @@ struct Shape {
 };
 
 absl::Status checkInstruction(const Instruction& instruction) {
-  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
-      instruction.outputs.size() != 1 || !instruction.postOps.empty() ||
-      !isFloat(instruction.outputs[0]) ||
-      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
+  if (!isFloatProduct(instruction) || !instruction.postOps.empty()) {
     return declined("if they are of f32, and nothing is fused behind");
   }
   size_t rank = instruction.inputs[0].desc.dims.size();

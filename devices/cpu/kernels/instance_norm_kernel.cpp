@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/wide.h"
 
@@ -163,15 +164,9 @@ absl::StatusOr<bool> isChannelsLast(const TensorDesc& desc) {
 
 absl::StatusOr<LayoutChoice> chooseInstanceNorm(const Instruction& instruction) {
   GR_RETURN_IF_ERROR(checkInstruction(instruction));
-  LayoutChoice choice;
-  for (const Argument& input : instruction.inputs) {
-    choice.inputs.push_back(input.desc);
-    choice.inputs.back().any = false;
-    choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
-  }
+  LayoutChoice choice = givenLayouts(instruction);
   GR_RETURN_IF_ERROR(isChannelsLast(choice.inputs[0]).status());
-  if (!instruction.outputs[0].desc.any &&
-      !sameLayout(choice.inputs[0], instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, choice.inputs[0])) {
     return declined("where operand and result lie alike");
   }
   choice.outputs = {choice.inputs[0]};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/dim_order.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/reference/reference_support.h"
 
 namespace graphrun::devices::cpu {
@@ -116,14 +117,9 @@ class Padding {
 absl::StatusOr<LayoutChoice> choosePad(const Instruction& instruction) {
   GR_RETURN_IF_ERROR(checkInstruction(instruction));
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(instruction.inputs[0].desc));
-  LayoutChoice choice;
-  for (const Argument& input : instruction.inputs) {
-    choice.inputs.push_back(input.desc);
-    choice.inputs.back().any = false;
-    choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
-  }
+  LayoutChoice choice = givenLayouts(instruction);
   GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(instruction.outputs[0].desc, order));
-  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, result)) {
     return declined("where operand and result lie alike");
   }
   choice.outputs.push_back(std::move(result));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/kernels/plane_sums.h"
 #include "devices/cpu/kernels/row_post_ops.h"
 #include "devices/cpu/reference/reference_support.h"
@@ -15,10 +16,7 @@ absl::Status declinedByPlanes(const Instruction& instruction, absl::string_view 
 }
 
 absl::Status checkFloatImages(const Instruction& instruction) {
-  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
-      instruction.outputs.size() != 1 || !isFloat(instruction.outputs[0]) ||
-      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
+  if (!isFloatProduct(instruction)) {
     return declinedByPlanes(instruction, "if they are of f32");
   }
   size_t rank = instruction.inputs[0].desc.dims.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/dim_order.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/kernels/reduce_stages.h"
 #include "devices/cpu/reference/reference_support.h"
 
@@ -151,7 +152,7 @@ absl::StatusOr<LayoutChoice> chooseReduce(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(in));
   GR_ASSIGN_OR_RETURN(Plan plan, planOf(instruction, order));
   GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(instruction, order));
-  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, result)) {
     return declined("where operand and result lie alike");
   }
   LayoutChoice choice;

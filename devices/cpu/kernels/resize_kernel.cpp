@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/wide.h"
 #include "devices/executable/resize_taps.h"
@@ -308,15 +309,10 @@ absl::StatusOr<LayoutChoice> chooseResize(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(instruction));
   GR_ASSIGN_OR_RETURN(Blocking blocking, operandBlocking(instruction));
   GR_ASSIGN_OR_RETURN(TensorDesc result, resultLike(instruction, blocking));
-  if (!instruction.outputs[0].desc.any && !sameLayout(result, instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, result)) {
     return declined("where operand and result lie alike");
   }
-  LayoutChoice choice;
-  for (const Argument& input : instruction.inputs) {
-    choice.inputs.push_back(input.desc);
-    choice.inputs.back().any = false;
-    choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
-  }
+  LayoutChoice choice = givenLayouts(instruction);
   choice.outputs.push_back(std::move(result));
   choice.scratchBytes =
       static_cast<uint64_t>(resizer.parts() * resizer.scratchElements()) * sizeof(float);

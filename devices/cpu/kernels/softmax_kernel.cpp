@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/dim_order.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/kernels/softmax_rows.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/bfloat16_rows.h"
@@ -47,7 +48,7 @@ absl::StatusOr<TensorDesc> rowsOf(const Instruction& instruction) {
   if (order.back() != static_cast<size_t>(axis)) {
     GR_ASSIGN_OR_RETURN(in, withLast(in, order, static_cast<size_t>(axis)));
   }
-  if (!instruction.outputs[0].desc.any && !sameLayout(in, instruction.outputs[0].desc)) {
+  if (!mayLieAs(instruction, in)) {
     return declined("where operand and result lie alike");
   }
   return in;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/kernels/given_layouts.h"
 #include "devices/cpu/kernels/winograd.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/executable/window.h"
@@ -27,10 +28,7 @@ absl::StatusOr<int64_t> tileOf(const Instruction& instruction) {
 }
 
 absl::Status checkInstruction(const Instruction& instruction) {
-  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  if (instruction.inputs.size() < 2 || instruction.inputs.size() > 3 ||
-      instruction.outputs.size() != 1 || !isFloat(instruction.outputs[0]) ||
-      !std::all_of(instruction.inputs.begin(), instruction.inputs.end(), isFloat)) {
+  if (!isFloatProduct(instruction)) {
     return declined("f32");
   }
   const Dims& in = instruction.inputs[0].desc.dims;
