@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "devices/executable/enum_attribute.h"
 
 namespace graphrun::devices {
 namespace {
@@ -17,20 +18,6 @@ using Rounding = ResizeRule::Rounding;
 int64_t radiusOf(const ResizeRule& rule, double scale) {
   double base = rule.mode == Mode::kCubic ? 2 : 1;
   return static_cast<int64_t>(rule.antialias ? std::ceil(base / std::min(scale, 1.0)) : base);
-}
-
-/// Index of `value` in `names`, or InvalidArgument.
-template <typename Enum, size_t N>
-absl::StatusOr<Enum> parse(const Instruction& instruction, const char* attributeName,
-                           const absl::string_view (&names)[N]) {
-  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(instruction, attributeName));
-  for (size_t i = 0; i < N; ++i) {
-    if (names[i] == value) {
-      return static_cast<Enum>(i);
-    }
-  }
-  return absl::InvalidArgumentError(absl::StrCat(instruction.operation, ": ", attributeName,
-                                                 " is \"", value, "\", which is unknown"));
 }
 
 /// An Axis says how the elements of one dim lie in its input.
@@ -145,10 +132,10 @@ absl::StatusOr<ResizeRule> resizeRuleOf(const Instruction& instruction) {
   static constexpr absl::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil",
                                                      "floor", "ceil"};
   ResizeRule rule{};
-  GR_ASSIGN_OR_RETURN(rule.mode, parse<Mode>(instruction, "mode", kModes));
+  GR_ASSIGN_OR_RETURN(rule.mode, enumAttribute<Mode>(instruction, "mode", kModes));
   GR_ASSIGN_OR_RETURN(rule.coordinates,
-                      parse<Coordinates>(instruction, "coordinates", kCoordinates));
-  GR_ASSIGN_OR_RETURN(rule.rounding, parse<Rounding>(instruction, "rounding", kRoundings));
+                      enumAttribute<Coordinates>(instruction, "coordinates", kCoordinates));
+  GR_ASSIGN_OR_RETURN(rule.rounding, enumAttribute<Rounding>(instruction, "rounding", kRoundings));
   GR_ASSIGN_OR_RETURN(rule.cubicCoefficient, attributeOr(instruction, "cubic_coeff", -0.75));
   GR_ASSIGN_OR_RETURN(rule.excludeOutside, attributeOr(instruction, "exclude_outside", false));
   GR_ASSIGN_OR_RETURN(rule.antialias, attributeOr(instruction, "antialias", false));

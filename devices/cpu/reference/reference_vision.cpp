@@ -4,6 +4,7 @@
 
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/wide.h"
+#include "devices/executable/enum_attribute.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -13,20 +14,6 @@ constexpr int64_t kMostTaps = 4;
 
 enum class Mode { kNearest, kLinear, kCubic };
 enum class Padding { kZeros, kBorder, kReflection };
-
-/// Index of attribute `name`'s value in `values`, or InvalidArgument.
-template <typename Enum, size_t N>
-absl::StatusOr<Enum> parse(const Instruction& instruction, const char* name,
-                           const absl::string_view (&values)[N]) {
-  GR_ASSIGN_OR_RETURN(std::string value, attribute<std::string>(instruction, name));
-  for (size_t i = 0; i < N; ++i) {
-    if (values[i] == value) {
-      return static_cast<Enum>(i);
-    }
-  }
-  return invalidInstruction(instruction,
-                            absl::StrCat(name, " is \"", value, "\", which is unknown"));
-}
 
 /// Input elements along one dim that make up a sample; index -1 is in the zeros around it.
 struct Taps {
@@ -224,8 +211,8 @@ class Sample {
 absl::StatusOr<std::vector<GridAxis>> gridAxes(const Instruction& instruction) {
   static constexpr absl::string_view kModes[] = {"nearest", "linear", "cubic"};
   static constexpr absl::string_view kPaddings[] = {"zeros", "border", "reflection"};
-  GR_ASSIGN_OR_RETURN(Mode mode, parse<Mode>(instruction, "mode", kModes));
-  GR_ASSIGN_OR_RETURN(Padding padding, parse<Padding>(instruction, "padding", kPaddings));
+  GR_ASSIGN_OR_RETURN(Mode mode, enumAttribute<Mode>(instruction, "mode", kModes));
+  GR_ASSIGN_OR_RETURN(Padding padding, enumAttribute<Padding>(instruction, "padding", kPaddings));
   GR_ASSIGN_OR_RETURN(bool corners, attributeOr(instruction, "align_corners", false));
   const Dims& in = instruction.inputs[0].desc.dims;
   const Dims& grid = instruction.inputs[1].desc.dims;
