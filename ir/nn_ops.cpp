@@ -339,6 +339,22 @@ mlir::LogicalResult checkChannelVectors(mlir::Operation* op, mlir::Value input,
   return mlir::success();
 }
 
+/// Fails unless the input is of floats, and each other operand has one value a channel of it.
+template <typename Op>
+mlir::LogicalResult inferChannelNorm(Op op, Types& types) {
+  if (mlir::failed(requireFloat(op, op.getInput(), "input")) ||
+      mlir::failed(checkChannelVectors(op, op.getInput(), op->getOperands().drop_front()))) {
+    return mlir::failure();
+  }
+  return push(types, dimsOf(op.getInput()), elementOf(op.getInput()));
+}
+
+template <typename Op>
+mlir::LogicalResult inferFloatPool(Op op, Types& types) {
+  return mlir::failed(requireFloat(op, op.getInput(), "input")) ? mlir::failure()
+                                                                : inferPool(op, types);
+}
+
 }  // namespace
 
 mlir::LogicalResult MaxPoolOp::inferTypes(Types& types) {
@@ -354,35 +370,21 @@ mlir::LogicalResult MaxPoolWithIndicesOp::inferTypes(Types& types) {
   return push(types, dimsOf(types.back()), mlir::IntegerType::get(getContext(), 64));
 }
 OpCost MaxPoolWithIndicesOp::cost() { return poolCost(*this); }
-mlir::LogicalResult AvgPoolOp::inferTypes(Types& types) {
-  return mlir::failed(requireFloat(*this, getInput(), "input")) ? mlir::failure()
-                                                                : inferPool(*this, types);
-}
+mlir::LogicalResult AvgPoolOp::inferTypes(Types& types) { return inferFloatPool(*this, types); }
 OpCost AvgPoolOp::cost() { return poolCost(*this); }
 mlir::LogicalResult LpPoolOp::inferTypes(Types& types) {
   if (!(getP().convertToDouble() > 0)) {
     return emitOpError() << "p is " << getP().convertToDouble() << ", expected a number above 0";
   }
-  return mlir::failed(requireFloat(*this, getInput(), "input")) ? mlir::failure()
-                                                                : inferPool(*this, types);
+  return inferFloatPool(*this, types);
 }
 OpCost LpPoolOp::cost() { return poolCost(*this); }
 
-mlir::LogicalResult BatchNormOp::inferTypes(Types& types) {
-  if (mlir::failed(requireFloat(*this, getInput(), "input")) ||
-      mlir::failed(checkChannelVectors(*this, getInput(), getOperands().drop_front()))) {
-    return mlir::failure();
-  }
-  return push(types, dimsOf(getInput()), elementOf(getInput()));
-}
+mlir::LogicalResult BatchNormOp::inferTypes(Types& types) { return inferChannelNorm(*this, types); }
 OpCost BatchNormOp::cost() { return elementwiseCost(*this, 2); }
 
 mlir::LogicalResult InstanceNormOp::inferTypes(Types& types) {
-  if (mlir::failed(requireFloat(*this, getInput(), "input")) ||
-      mlir::failed(checkChannelVectors(*this, getInput(), getOperands().drop_front()))) {
-    return mlir::failure();
-  }
-  return push(types, dimsOf(getInput()), elementOf(getInput()));
+  return inferChannelNorm(*this, types);
 }
 OpCost InstanceNormOp::cost() { return elementwiseCost(*this, 7); }
 

@@ -46,6 +46,15 @@ class Result {
 
 GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size()}; }
 
+/// The text that `call(compiler, out)` answers with.
+template <typename Call>
+absl::StatusOr<std::string> textBy(absl::StatusOr<const GrCompilerApi*> api, Call call) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api);
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(call(*compiler, result.out())));
+  return result.text();
+}
+
 /// A CompileContext answers what a compiler may ask for, behind C function pointers; it keeps the
 /// error of a weight, of which the compiler only sees the code.
 struct CompileContext {
@@ -147,11 +156,9 @@ absl::StatusOr<const GrCompilerApi*> CompilerLoader::api() {
 
 absl::StatusOr<std::string> CompilerLoader::importOnnx(const std::string& path,
                                                        const std::string& outPath) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(
-      result.status(compiler->importOnnx(path.c_str(), outPath.c_str(), result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.importOnnx(path.c_str(), outPath.c_str(), out);
+  });
 }
 
 absl::StatusOr<std::vector<uint8_t>> CompilerLoader::plan(absl::Span<const uint8_t> model,
@@ -201,48 +208,41 @@ absl::StatusOr<CompiledPartition> CompilerLoader::compilePartition(const Partiti
 absl::StatusOr<std::string> CompilerLoader::inspect(absl::Span<const uint8_t> model,
                                                     const std::string& modelName,
                                                     absl::Span<const uint8_t> request) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrModel given{modelName.c_str(), toBytes(model)};
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(result.status(compiler->inspect(&given, toBytes(request), result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.inspect(&given, toBytes(request), out);
+  });
 }
 
 absl::StatusOr<std::string> CompilerLoader::annotateOnnx(const std::string& path,
                                                          const std::string& explanation,
                                                          const std::string& outPath) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrBytes json{reinterpret_cast<const uint8_t*>(explanation.data()), explanation.size()};
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(
-      result.status(compiler->annotateOnnx(path.c_str(), json, outPath.c_str(), result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.annotateOnnx(path.c_str(), json, outPath.c_str(), out);
+  });
 }
 
 absl::StatusOr<std::string> CompilerLoader::placeCosts(const GrCosts& costs) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(result.status(compiler->placeCosts(&costs, result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.placeCosts(&costs, out);
+  });
 }
 
 absl::StatusOr<std::string> CompilerLoader::costs(absl::Span<const uint8_t> model,
                                                   const std::string& modelName,
                                                   absl::Span<const uint8_t> request) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrModel given{modelName.c_str(), toBytes(model)};
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(result.status(compiler->costs(&given, toBytes(request), result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.costs(&given, toBytes(request), out);
+  });
 }
 
 absl::StatusOr<std::string> CompilerLoader::calibrationModel(uint32_t number,
                                                              const std::string& outPath) {
-  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
-  Result result(compiler);
-  GR_RETURN_IF_ERROR(
-      result.status(compiler->calibrationModel(number, outPath.c_str(), result.out())));
-  return result.text();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.calibrationModel(number, outPath.c_str(), out);
+  });
 }
 
 }  // namespace graphrun::runtime
