@@ -35,9 +35,14 @@ class PlacedCosts {
                  ? collectives_.ns(collective, collectives_.devicesOf(collective, placed_))
                  : 0;
     }
-    const int64_t alone = aloneNs(node);
-    const bool reads = alone > 0 && links_.readsTakeTime();
-    return alone + (reads ? firstReadsNs(node) : 0) + (links_.sendsTakeTime() ? sendsNs(node) : 0);
+    const int64_t sends = links_.sendsTakeTime() ? sendsNs(node) : 0;
+    if (!isDoneHere(node)) {
+      return sends;
+    }
+    // A node that takes no time of its own, as a concatenation in place or a view, reads for those
+    // behind it.
+    const int64_t reads = links_.readsTakeTime() ? firstReadsNs(node) : 0;
+    return flat_.timeNs(node, placed_.device(node)) + reads + sends;
   }
 
   /// The device that has a tensor first, or kClient.
@@ -67,18 +72,18 @@ class PlacedCosts {
     return first;
   }
 
-  /// If no library does its work.
-  int64_t aloneNs(int node) const {
-    int device = placed_.device(node);
-    int shared = flat_.sharedOf(node);
+  /// Returns whether a node does its work itself: not where another node of its device does it for
+  /// it, nor where all that would share it are together and it need not be done (SharedWork).
+  bool isDoneHere(int node) const {
+    const int shared = flat_.sharedOf(node);
     if (shared < 0) {
-      return flat_.timeNs(node, device);
+      return true;
     }
     const SharedWork& work = graph_.shared[static_cast<size_t>(shared)];
+    const int device = placed_.device(node);
     auto isHere = [&](int other) { return placed_.device(other) == device; };
-    bool isDone = workerFor(work, node) != node;
-    bool isNone = work.onlyApart && std::all_of(work.nodes.begin(), work.nodes.end(), isHere);
-    return isDone || isNone ? 0 : flat_.timeNs(node, device);
+    const bool isNone = work.onlyApart && std::all_of(work.nodes.begin(), work.nodes.end(), isHere);
+    return workerFor(work, node) == node && !isNone;
   }
 
   /// Returns how much longer it takes as the first there to read tensors that were sent to its

@@ -260,12 +260,11 @@ class Check:
         free = self.findSharers()
         for name, device in self.device.items():
             time = self.problem.times.get(name, {}).get(device)
-            time = 0 if time is not None and name in free else time
             if time is None:
                 self.fail(f"node {name} cannot run on {device}")
-            elif not self.near(self.finish[name] - self.start[name],
-                               time + (self.firstReads(name) if time > 0 else 0)
-                               + self.sends(name)):
+                continue
+            time = 0 if name in free else time + self.firstReads(name)
+            if not self.near(self.finish[name] - self.start[name], time + self.sends(name)):
                 self.fail(f"node {name} takes {self.finish[name] - self.start[name]}, not {time}")
             if self.start[name] < 0:
                 self.fail(f"node {name} starts before 0")
