@@ -160,9 +160,13 @@ struct Emitter {
 
 double number(const llvm::APFloat& value) { return value.convertToDouble(); }
 
-mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
+/// `element` is what the result is rounded to.
+mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate, mlir::Type element) {
   namespace doubles = functions::doubles;
   Term t = e.term(x);
+  if (element.getIntOrFloatBitWidth() == 16 && !approximate) {
+    return functions::geluOf16Bits(t).value;
+  }
   if (e.isSingle()) {
     return (approximate ? functions::geluByTangent(t) : functions::gelu(t)).value;
   }
@@ -236,7 +240,9 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         });
       })
       .Case([&](GeluOp a) {
-        return when([&](Emitter& m) { return gelu(m, x[0], a.getApproximate()); });
+        return when([&](Emitter& m) {
+          return gelu(m, x[0], a.getApproximate(), mlir::getElementTypeOrSelf(a.getType()));
+        });
       })
       .Case([&](ClipOp a) {
         return when(

@@ -50,7 +50,7 @@ absl::StatusOr<AfterOps> AfterOps::make(const Instruction& instruction, size_t f
   for (size_t i = first; i < instruction.postOps.size(); ++i) {
     const PostOp& op = instruction.postOps[i];
     std::optional<PostOpCall> call =
-        op.kind == PostOpKind::kEltwise ? postOpCall(op) : std::nullopt;
+        op.kind == PostOpKind::kEltwise ? postOpCall(op, result.type) : std::nullopt;
     bool combines = isArithmetic(op.kind) && op.operand && op.operand->desc.dims == result.dims &&
                     op.operand->desc.type == result.type;
     if (!call && !combines) {

@@ -287,14 +287,17 @@ KernelOr plainFloat(const Instruction& instruction) {
 template <typename F>
 KernelOr plainRow(const Instruction& instruction) {
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<F>(instruction, *rowFunction(instruction.operation), {});
+  return rowUnary<F>(instruction,
+                     *rowFunction(instruction.operation, instruction.inputs[0].desc.type), {});
 }
 /// The same with parameters.
 template <typename F>
 KernelOr rowWith(const Instruction& instruction, Parameters p) {
   auto alpha = static_cast<float>(p.first), beta = static_cast<float>(p.second);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<F>(instruction, *rowFunction(instruction.operation, alpha, beta), p);
+  return rowUnary<F>(
+      instruction,
+      *rowFunction(instruction.operation, instruction.inputs[0].desc.type, alpha, beta), p);
 }
 template <typename F>
 KernelOr plainNumeric(const Instruction& instruction) {
@@ -388,9 +391,9 @@ KernelOr createLeakyRelu(const Instruction& instruction) {
 }
 KernelOr createGelu(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(instruction, "approximate", false));
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
-  return rowUnary<Gelu>(instruction,
-                        *rowFunction(approximate ? "gelu_tanh" : instruction.operation),
+  const absl::string_view name = approximate ? "gelu_tanh" : "gr.gelu";
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): both are rows
+  return rowUnary<Gelu>(instruction, *rowFunction(name, instruction.inputs[0].desc.type),
                         {approximate ? 1.0 : 0.0, 0});
 }
 KernelOr createClip(const Instruction& instruction) {

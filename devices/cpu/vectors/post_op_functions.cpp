@@ -43,12 +43,12 @@ struct Smaller {
 
 }  // namespace
 
-std::optional<PostOpCall> postOpCall(const PostOp& op) {
+std::optional<PostOpCall> postOpCall(const PostOp& op, runtime::ElementType rounded) {
   using Function = PostOpFunction;
   if (op.algorithm == "gr.relu") {
     return PostOpCall{Function::kClip, 0, std::numeric_limits<float>::infinity()};
   }
-  if (std::optional<RowFunction> row = rowFunction(op)) {
+  if (std::optional<RowFunction> row = rowFunction(op, rounded)) {
     return PostOpCall{Function::kRow, op.alpha, op.beta, *row};
   }
   constexpr std::pair<absl::string_view, Function> kFunctions[] = {

@@ -26,8 +26,10 @@ struct PostOpCall {
   RowFunction row = {};  ///< kRow
 };
 
-/// Returns the function of an element-wise post-op; nothing for functions that are not among these.
-std::optional<PostOpCall> postOpCall(const PostOp& op);
+/// Returns the function of an element-wise post-op, whose results are rounded to `rounded` next;
+/// nothing for functions that are not among these.
+std::optional<PostOpCall> postOpCall(const PostOp& op,
+                                     runtime::ElementType rounded = runtime::ElementType::kF32);
 
 /// row[i] = f(row[i]), on this thread.
 void applyCall(const PostOpCall& call, float* row, int64_t count);

@@ -78,7 +78,11 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::optional<RowFunction> rowFunction(absl::string_view operation, float alpha, float beta) {
+std::optional<RowFunction> rowFunction(absl::string_view operation, runtime::ElementType rounded,
+                                       float alpha, float beta) {
+  if (operation == "gr.gelu" && runtime::elementSize(rounded) == 2) {
+    return RowFunction{GR_ROW(float, geluOf16Bits(x)), alpha, beta};
+  }
   for (const Row& row : kRows) {
     if (row.operation == operation) {
       return RowFunction{row.run, alpha, beta};
@@ -87,8 +91,8 @@ std::optional<RowFunction> rowFunction(absl::string_view operation, float alpha,
   return std::nullopt;
 }
 
-std::optional<RowFunction> rowFunction(const PostOp& op) {
-  return op.kind == PostOpKind::kEltwise ? rowFunction(op.algorithm, op.alpha, op.beta)
+std::optional<RowFunction> rowFunction(const PostOp& op, runtime::ElementType rounded) {
+  return op.kind == PostOpKind::kEltwise ? rowFunction(op.algorithm, rounded, op.alpha, op.beta)
                                          : std::nullopt;
 }
 

@@ -24,12 +24,14 @@ struct RowFunction {
 };
 
 /// Returns the function of an operation: gr.exp, …, or gelu_tanh; nothing for those that are not
-/// among devices/functions.
-std::optional<RowFunction> rowFunction(absl::string_view operation, float alpha = 0,
-                                       float beta = 0);
+/// among devices/functions. `rounded` is the type that its results are rounded to next: for one of
+/// 16 bits there may be a shorter form.
+std::optional<RowFunction> rowFunction(absl::string_view operation, runtime::ElementType rounded,
+                                       float alpha = 0, float beta = 0);
 
 /// Returns the function of an element-wise post-op.
-std::optional<RowFunction> rowFunction(const PostOp& op);
+std::optional<RowFunction> rowFunction(const PostOp& op,
+                                       runtime::ElementType rounded = runtime::ElementType::kF32);
 
 }  // namespace graphrun::devices::cpu
 
