@@ -1,5 +1,7 @@
 #include "devices/cuda/driver/context.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "devices/cuda/driver/pause.h"
@@ -9,9 +11,6 @@
 
 namespace graphrun::devices::cuda {
 namespace {
-
-/// To be woken takes tens of microseconds: short waits are not worth it.
-constexpr int64_t kAwakeNanos = 100'000;
 
 absl::StatusOr<int> attributeOf(const DriverApi& driver, CUdevice gpu, CUdevice_attribute which) {
   int value = 0;
@@ -135,14 +134,23 @@ absl::Status Event::holdUp(const Stream& stream) const {
 
 absl::Status Event::wait() const {
   const DriverApi& driver = context_->driver();
-  const int64_t enough = runtime::nowNanos() + kAwakeNanos;
+  const int64_t begin = runtime::nowNanos();
+  const int64_t sleep = time_.sleepNanos(), awake = begin + time_.awakeNanos();
+  if (sleep > 0) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(sleep));
+  }
+  bool overslept = sleep > 0;
   do {
     CUresult result = driver.cuEventQuery(event_);
     if (result != CUDA_ERROR_NOT_READY) {
+      time_.note(runtime::nowNanos() - begin, overslept);
       return driverStatus(driver, result, "cuEventQuery");
     }
-  } while (runtime::nowNanos() < enough);
-  return GR_CU(driver, cuEventSynchronize, event_);
+    overslept = false;
+  } while (runtime::nowNanos() < awake);
+  absl::Status status = GR_CU(driver, cuEventSynchronize, event_);
+  time_.note(runtime::nowNanos() - begin, overslept);
+  return status;
 }
 
 absl::Status Event::wait(absl::FunctionRef<absl::Status()> check) const {

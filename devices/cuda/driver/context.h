@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "devices/cuda/driver/libraries.h"
+#include "devices/cuda/driver/wait_time.h"
 
 namespace graphrun::devices::cuda {
 
@@ -107,7 +108,8 @@ class Event {
   bool isPending() const;
   /// Lets work that is put into `stream` later wait for this event.
   absl::Status holdUp(const Stream& stream) const;
-  /// Waits until the stream gets there: awake for a moment, then asleep.
+  /// Waits until the stream gets there: asleep until shortly before that usually happens, then
+  /// awake. One thread at a time.
   absl::Status wait() const;
   /// The same as long as `check`, asked meanwhile, is OK; else returns what it gave.
   absl::Status wait(absl::FunctionRef<absl::Status()> check) const;
@@ -117,6 +119,7 @@ class Event {
 
   ContextPointer context_;
   CUevent event_ = nullptr;
+  mutable WaitTime time_;
 };
 
 }  // namespace graphrun::devices::cuda
