@@ -26,8 +26,8 @@
 namespace graphrun::compiler {
 namespace {
 
-/// A split must promise to take no more than this part of the step as it is: predictions are wrong
-/// by as much.
+/// Several devices must promise to take no more than this part of the step on one, and a split of
+/// the step as it is: predictions are wrong by as much.
 constexpr double kWorthwhile = 0.97;
 /// The part of the operations' time that must have been measured for a split to be taken at once.
 constexpr double kMeasured = 0.95;
@@ -150,6 +150,25 @@ absl::Status countBuffers(const placement::PlacementProblem& problem,
   return absl::OkStatus();
 }
 
+/// Puts the best single device in the place of several that promise little more than it does.
+void preferSingle(const format::PlanRequest& request, Placed& placed) {
+  if (!isAuto(request) || !format::textOf(request.from()).empty() ||
+      placed.problem->objective != placement::Objective::kLatency) {
+    return;
+  }
+  const auto stepOf = [](const placement::PlacementResult& result) {
+    return static_cast<double>(result.simulation.latencyNs());
+  };
+  for (const placement::Candidate& candidate : placed.candidates) {
+    if (candidate.strategy == "single" && candidate.result.ok() &&
+        stepOf(placed.result) > kWorthwhile * stepOf(*candidate.result)) {
+      const int64_t bound = placed.result.boundNs;
+      placed.result = *candidate.result;
+      placed.result.boundNs = std::max(placed.result.boundNs, bound);
+    }
+  }
+}
+
 /// The first of so many searches that are to come.
 absl::Status place(const format::PlanRequest& request, const SearchTime& time, size_t searches,
                    Placed& placed) {
@@ -177,6 +196,7 @@ absl::Status place(const format::PlanRequest& request, const SearchTime& time, s
       GR_RETURN_IF_ERROR(countBuffers(*placed.problem, *candidate.result));
     }
   }
+  preferSingle(request, placed);
   return runtime::annotate(placement::validatePlacement(*placed.problem, placed.result.placement),
                            placed.problem->contiguous
                                ? "the placement that was found, which for throughput must give "
