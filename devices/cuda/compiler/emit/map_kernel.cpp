@@ -21,10 +21,6 @@ namespace arith = mlir::arith;
 
 constexpr int64_t kBlockThreads = 256;
 constexpr int64_t kVectorBytes = 16;  // the widest load and store of one thread
-/// Threads of large maps take so many vectors: all are loaded before the first is stored, which
-/// hides more of the memory's latency. Smaller maps, and those that read much, are better spread
-/// out.
-constexpr int64_t kTurns = 4, kLeastOfTurns = int64_t{1} << 18, kMostReadInTurns = 4;
 constexpr int64_t kMostStride = 16;  // up to which a thread's elements are addressed from the first
 
 int64_t bytesOf(mlir::Type element) { return memoryType(element).getIntOrFloatBitWidth() / 8; }
@@ -43,20 +39,12 @@ class MapKernelBuilder {
 
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
     planSizes();
-    const int64_t turns = turnsOfThread();
-    code_.begin(module, symbol, kBlockThreads, vectors() / turns);
-    mlir::Value begin =
-        code_.make<arith::MulIOp>(code_.block(), code_.constant(kBlockThreads * turns));
-    mlir::Value first = code_.make<arith::AddIOp>(begin, code_.threadOfBlock());
-    if (turns == 1) {
-      mlir::Value works =
-          code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, first, code_.number(vectors()));
-      code_.emitIf(works, [&] { emitWork(first); });
-      return code_.end();
-    }
-    for (int64_t turn = 0; turn < turns; ++turn) {
-      emitWork(code_.make<arith::AddIOp>(first, code_.constant(turn * kBlockThreads)));
-    }
+    code_.begin(module, symbol, kBlockThreads, threads());
+    mlir::Value first = code_.make<arith::MulIOp>(code_.block(), code_.constant(kBlockThreads));
+    mlir::Value thread = code_.make<arith::AddIOp>(first, code_.threadOfBlock());
+    mlir::Value works =
+        code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, thread, code_.number(threads()));
+    code_.emitIf(works, [&] { emitWork(thread); });
     return code_.end();
   }
 
@@ -107,8 +95,7 @@ class MapKernelBuilder {
   /// Vectors of the innermost loop, the last of which may not be whole.
   int64_t columns() const { return llvm::divideCeilSigned(loops_.back(), lanes_); }
 
-  /// All vectors, each of which is one turn of a thread.
-  int64_t vectors() const {
+  int64_t threads() const {
     int64_t count = columns();
     for (int64_t size : loops_.drop_back()) {
       count *= size;
@@ -116,16 +103,9 @@ class MapKernelBuilder {
     return count;
   }
 
-  /// More than one only where all threads of all blocks have as many.
-  int64_t turnsOfThread() const {
-    bool isLarge = vectors() >= kLeastOfTurns && vectors() % (kTurns * kBlockThreads) == 0;
-    bool readsLittle = static_cast<int64_t>(nest_.accesses().size()) <= kMostReadInTurns;
-    return isLarge && readsLittle && isWhole() ? kTurns : 1;
-  }
-
   void planSizes() {
     codegen::KernelSizes& sizes = code_.sizes();
-    sizes.add(vectors());
+    sizes.add(threads());
     for (size_t i = 1; i < loops_.size(); ++i) {
       sizes.add(i + 1 == loops_.size() ? columns() : loops_[i]);
     }
@@ -138,15 +118,15 @@ class MapKernelBuilder {
     sizes.addOf(nest_.store());
   }
 
-  /// The vector of number `vector`, or the elements that are left over.
-  void emitWork(mlir::Value vector) {
+  /// The vector of number `thread`, or the elements that are left over.
+  void emitWork(mlir::Value thread) {
     llvm::SmallVector<mlir::Value> indices(loops_.size());
     for (size_t i = loops_.size(); i-- > 1;) {
       mlir::Value count = code_.number(i + 1 == loops_.size() ? columns() : loops_[i]);
-      indices[i] = code_.make<arith::RemUIOp>(vector, count);
-      vector = code_.make<arith::DivUIOp>(vector, count);
+      indices[i] = code_.make<arith::RemUIOp>(thread, count);
+      thread = code_.make<arith::DivUIOp>(thread, count);
     }
-    indices[0] = vector;
+    indices[0] = thread;
     mlir::Value& last = indices.back();
     last = lanes_ > 1 ? code_.make<arith::MulIOp>(last, code_.constant(lanes_)) : last;
     if (isWhole()) {

@@ -104,16 +104,6 @@ TEST_CASE("a vector is 16 bytes of the widest type that is read in order") {
   checkResults(map, 1, true, 0);
 }
 
-TEST_CASE("a thread of a large map takes several vectors") {
-  KernelCase large(
-      binary("add", "tensor<1024x1024xf32>", "tensor<1024xf32>", "tensor<1024x1024xf32>"));
-  CHECK(large.launch().grid[0] == 256);  // 2^20 elements in vectors of 4, 4 of them a thread
-  checkResults(large, 3, false, 1e-6);
-  KernelCase odd(
-      binary("add", "tensor<1025x1024xf32>", "tensor<1024xf32>", "tensor<1025x1024xf32>"));
-  CHECK(odd.launch().grid[0] == 1025);
-}
-
 TEST_CASE("what does not divide into vectors is done by narrower ones or by elements") {
   // Rows of 6, of which a row is repeated: two loops, and vectors of two.
   KernelCase rows(binary("add", "tensor<100x6xf32>", "tensor<6xf32>", "tensor<100x6xf32>"));
