@@ -1,5 +1,9 @@
 #include "devices/cuda/compiler/cuda_compiler.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "devices/compiler/place_buffers.h"
 #include "devices/cuda/compiler/algorithm_tuning.h"
 #include "devices/cuda/compiler/emit/kernel_code.h"
@@ -24,6 +28,19 @@ std::vector<uint8_t> imageOf(const std::vector<KernelText>& kernels) {
   return image;
 }
 
+/// Scratch memory of a library's instruction at most, attempt by attempt: with less, libraries have
+/// fewer algorithms. First what they ask for.
+constexpr std::array<uint64_t, 4> kMostScratch = {std::numeric_limits<uint64_t>::max(),
+                                                  uint64_t{4} << 20, uint64_t{1} << 18, 0};
+
+void capScratch(std::vector<WorkItem>& items, uint64_t most) {
+  for (WorkItem& item : items) {
+    for (WorkCandidate& candidate : item.candidates) {
+      candidate.library.scratchBytes = std::min(candidate.library.scratchBytes, most);
+    }
+  }
+}
+
 class CudaCompiler final : public DeviceCompiler {
  public:
   explicit CudaCompiler(runtime::CodeStore* code) : code_(code) {}
@@ -41,16 +58,24 @@ class CudaCompiler final : public DeviceCompiler {
                                                Tuning& tuning) const override {
     GR_ASSIGN_OR_RETURN(int capability, computeCapabilityOf(fingerprint));
     GR_ASSIGN_OR_RETURN(codegen::CodeTarget target, ptxTarget(capability));
-    Executable executable;
-    executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
     const RefusedKernels refused(tuning.refused);
     GR_ASSIGN_OR_RETURN(
         std::vector<WorkItem> items,
         collectWorkItems(partition, {tuning.precision, capability, tuning.numerics, &refused}));
-    GR_RETURN_IF_ERROR(
-        Lowering(executable, code, weightIndex).lower(partition, items, selectKernels(items)));
-    GR_RETURN_IF_ERROR(placeBuffers(executable, kBufferAlignment));
+    const std::vector<uint32_t> chosen = selectKernels(items);
+    Executable executable;
+    for (const uint64_t most : kMostScratch) {  // loading refuses what is still too large
+      capScratch(items, most);
+      executable = Executable();
+      executable.fingerprint = fingerprint;
+      GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition, items, chosen));
+      GR_RETURN_IF_ERROR(placeBuffers(executable, kBufferAlignment));
+      GR_ASSIGN_OR_RETURN(const uint64_t bytes, memoryOf(executable));
+      if (device.memoryBytes == 0 || bytes <= device.memoryBytes) {
+        break;
+      }
+    }
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);
     choosePlans(executable, device.index, libraries(), tuning);
