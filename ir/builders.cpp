@@ -52,6 +52,16 @@ mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Typ
   return builder.create<ConstantOp>(loc, type, attr);
 }
 
+mlir::Value createFull(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type,
+                       double value) {
+  llvm::SmallVector<double, 1> values(type.getNumElements() == 0 ? 0 : 1, value);
+  mlir::DenseElementsAttr elements =
+      llvm::isa<mlir::FloatType>(type.getElementType())
+          ? makeFloats(type, values)
+          : makeInts(type, llvm::SmallVector<int64_t, 1>(values.begin(), values.end()));
+  return builder.create<ConstantOp>(loc, type, elements);
+}
+
 mlir::ElementsAttr knownElements(mlir::Value value) {
   if (auto constant = value.getDefiningOp<ConstantOp>()) {
     return constant.getValue();

@@ -28,6 +28,11 @@ mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
 mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type element,
                          double value);
 
+/// A gr.constant of static `type`, of integers or floating-point numbers, whose elements are all
+/// `value`.
+mlir::Value createFull(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type,
+                       double value);
+
 /// The strings of a constant, or of a value that was evaluated while planning; nothing where they
 /// are not known.
 std::optional<llvm::SmallVector<llvm::StringRef>> stringsOf(mlir::Value value);

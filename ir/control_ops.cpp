@@ -1,5 +1,6 @@
 // Types of control flow and of deferred nodes.
 #include "ir/builders.h"
+#include "ir/gradients/builder.h"
 #include "ir/infer.h"
 
 namespace graphrun::ir {
@@ -166,5 +167,31 @@ mlir::LogicalResult LoopOp::inferTypes(Types& types) {
   return mlir::success();
 }
 OpCost LoopOp::cost() { return {}; }
+
+mlir::LogicalResult GradientOp::inferTypes(Types& types) {
+  auto loss = llvm::cast<mlir::TensorType>(getLoss().getType());
+  mlir::Type unknown = placeholderType(getContext());
+  bool hasElement = loss == unknown || isDifferentiable(loss);
+  if (!hasElement || (loss.hasStaticShape() && loss.getNumElements() != 1)) {
+    return emitOpError() << "loss is of type " << loss
+                         << ", expected one element of a floating-point type"
+                         << (hasElement ? "; reduce it by gr.reduce, as to its mean" : "");
+  }
+  for (auto [i, value] : llvm::enumerate(getWrt())) {
+    if (value.getType() != unknown && !isDifferentiable(value.getType())) {
+      return emitOpError() << "differentiates by value " << i << " of type " << value.getType()
+                           << ", expected a floating-point type";
+    }
+    types.push_back(value.getType());
+  }
+  return mlir::success();
+}
+OpCost GradientOp::cost() { return {}; }
+
+mlir::LogicalResult WatchOp::inferTypes(Types& types) {
+  types.push_back(getInput().getType());
+  return mlir::success();
+}
+OpCost WatchOp::cost() { return {}; }
 
 }  // namespace graphrun::ir

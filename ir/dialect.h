@@ -16,6 +16,11 @@
 
 namespace graphrun::ir {
 
+class GradientBuilder;  // gradients/builder.h
+
+/// The noGradientReason of an operation whose gradient is zero wherever it has one.
+inline constexpr llvm::StringLiteral kPiecewiseConstant = "piecewise constant";
+
 /// Marks an operation whose result elements depend each on the operand elements at its position
 /// (broadcast), so that chains of such operations can become one loop.
 template <typename ConcreteType>

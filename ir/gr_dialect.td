@@ -16,7 +16,7 @@ def GR_Dialect : Dialect {
   let description = [{
     Values are builtin tensors. Unknown dims may carry an affine expression over the graph's named
     symbols (`#gr.dims`). Operations are few and orthogonal; each one gives its result types, its
-    cost and its gradient slot through `GrOpInterface`.
+    cost and its gradient through `GrOpInterface`.
   }];
   let cppNamespace = "::graphrun::ir";
   let useDefaultAttributePrinterParser = 1;
@@ -100,10 +100,13 @@ class GR_Visit<string name, list<string> quoted> {
 }
 
 // Base of every operation: pure, typed by GrOpInterface, printed alike.
-class GR_Op<string mnemonic, list<Trait> traits = []> :
-    Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {
-  // Why the operation has no gradient; "" when it has one.
+class GR_Op<string mnemonic, list<Trait> props = []> : Op<GR_Dialect, mnemonic, props> {
+  // Why the operation has no gradient; "" when it has one: a rule, buildGradient, which the linker
+  // then asks for.
   string noGradient = "";
+  let traits = props # [!if(!empty(noGradient),
+      DeclareOpInterfaceMethods<GrOpInterface, ["buildGradient"]>,
+      DeclareOpInterfaceMethods<GrOpInterface>)];
   // Operands on whose elements the result types depend: "getStarts(), getEnds()".
   string shapedBy = "";
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -116,7 +119,7 @@ class GR_Op<string mnemonic, list<Trait> traits = []> :
                     !foreach(word, !getdagarg<GR_WordAttr>(arguments, i).words, "\"" # word # "\""),
                 true: []<string>)>.call);
   code gradientSlot = [{
-    /// Empty when the operation is differentiable, else why it has no gradient.
+    /// Empty when the operation has a gradient rule, else why it has no gradient.
     static ::llvm::StringRef noGradientReason() { return "}] # noGradient # [{"; }
     ::llvm::SmallVector<::mlir::Value> shapeOperands() { return {}] # shapedBy # [{}; }
     static void visitWords([[maybe_unused]] ::graphrun::ir::WordVisitor visit) {

@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 def GrOpInterface : OpInterface<"GrOpInterface"> {
   let cppNamespace = "::graphrun::ir";
   let description = [{
-    Shape inference, cost and gradient slot of an operation. `inferTypes` is verifier and shape
+    Shape inference, cost and gradient rule of an operation. `inferTypes` is verifier and shape
     function in one: it reports misuse on the operation and derives the result types otherwise.
   }];
   let methods = [
@@ -31,10 +31,18 @@ def GrOpInterface : OpInterface<"GrOpInterface"> {
       ConcreteOp::visitWords(visit);
     }]>,
     InterfaceMethod<[{
-      Empty when the operation is differentiable, else why it has no gradient.
+      Empty when the operation has a gradient rule, else why it has none. `kPiecewiseConstant` says
+      that its gradient is zero; with any other reason what it is, is not known.
     }], "::llvm::StringRef", "noGradientReason", (ins), [{
       return ConcreteOp::noGradientReason();
     }]>,
+    InterfaceMethod<[{
+      The gradient rule: makes the gradients of the operands of those of the results, as
+      `ir/gradients/builder.h` says. All shapes are static. Fails, having said why
+      (GradientBuilder::refuse), where an operand has none. Only of an operation without a
+      noGradientReason.
+    }], "::mlir::LogicalResult", "buildGradient",
+      (ins "::graphrun::ir::GradientBuilder &":$gradients), "", [{ return ::mlir::failure(); }]>,
   ];
   let verify = [{ return ::graphrun::ir::verifyTypes($_op); }];
 }

@@ -92,4 +92,30 @@ def GR_LoopOp : GR_PlannedOp<"loop", [SingleBlock, AttrSizedOperandSegments]> {
   }];
 }
 
+def GR_GradientOp : GR_PlannedOp<"gradient"> {
+  let summary = "how a number changes with tensors that it is computed from";
+  let description = [{
+    Result i is the derivative of `loss`, one floating-point element, with respect to operand i of
+    `wrt`, whose type it has. Whatever lies between follows its gradient rule; planning puts the
+    operations in the place of this one (gr-expand-gradients). Each operand of `wrt` is an input of
+    the graph or a gr.watch: rewrites keep no other value.
+  }];
+  let arguments = (ins GR_Tensor:$loss, Variadic<GR_Tensor>:$wrt);
+  let results = (outs Variadic<GR_Tensor>:$gradients);
+  let assemblyFormat = [{
+    $loss `wrt` `(` $wrt `)` attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+// Is kept until gradients are expanded, and not merged with another one of an equal constant.
+def GR_WatchOp : GR_Op<"watch", [MemoryEffects<[MemWrite]>, GR_ResolvedByPlanning]> {
+  let summary = "the operand, as a tensor that gradients are taken with respect to";
+  let description = [{
+    Folders and patterns do not see through it: so a constant, or a value inside the graph, stays
+    what the loss is computed from. gr-expand-gradients removes it.
+  }];
+  let arguments = (ins GR_Tensor:$input);
+  let results = (outs GR_Tensor:$output);
+}
+
 #endif  // GRAPHRUN_IR_OPS_CONTROL_TD

@@ -159,6 +159,7 @@ def GR_NonMaxSuppressionOp : GR_PureOp<"non_max_suppression"> {
 def GR_DetOp : GR_PureOp<"det"> {
   let summary = "determinant of each matrix in the last two dims";
   let description = [{ The last two dims are equal; the result has the dims before them. }];
+  let noGradient = "has no rule yet";
   let arguments = (ins GR_Tensor:$input);
   let results = (outs GR_Tensor:$output);
 }

@@ -46,6 +46,7 @@ def GR_DeformConvOp : GR_PureOp<"deform_conv", [AttrSizedOperandSegments]> {
     N x offset_groups * K1 … Kr x result dims; each of the `offset_groups` serves as many of the input's
     channels.
   }];
+  let noGradient = "has no rule yet";
   let arguments = !con((ins GR_Tensor:$input, GR_Tensor:$filter, GR_Tensor:$offsets,
                             Optional<GR_Tensor>:$bias, Optional<GR_Tensor>:$mask),
                        GR_WindowAttrs,

@@ -29,6 +29,7 @@ def GR_RoiAlignOp : GR_PureOp<"roi_align"> {
     2017); `max` takes the largest of all weighted neighbours of the samples, as ONNX does.
     `half_pixel` shifts coordinates by -0.5; without it a region is at least one element large.
   }];
+  let noGradient = "has no rule yet";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$rois, GR_Tensor:$batch,
                        GR_WordAttr<GR_ReduceKind, ["mean", "max"]>:$kind,
                        GR_IntAttr:$height, GR_IntAttr:$width,
@@ -46,6 +47,7 @@ def GR_RoiMaxPoolOp : GR_PureOp<"roi_max_pool"> {
     `width`: each region is cut into so many parts; an empty part gives 0 (Girshick, "Fast R-CNN",
     2015).
   }];
+  let noGradient = "has no rule yet";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$rois, GR_IntAttr:$height, GR_IntAttr:$width,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs GR_Tensor:$output);

@@ -31,6 +31,27 @@ def SpecializeShapes : Pass<"gr-specialize-shapes", "::mlir::func::FuncOp"> {
                             "input:DxDx…, one for each input whose type is not static">];
 }
 
+def ExpandGradients : Pass<"gr-expand-gradients", "::mlir::func::FuncOp"> {
+  let summary = "Differentiate: put the operations that compute it in the place of gr.gradient";
+  let description = [{
+    Walks the operations between a loss and what it is differentiated by backwards; each adds to the
+    gradients of its operands by its rule (`ir/gradients`). Values are static; gr.watch goes. All
+    operations without a rule are reported at once.
+
+        %0 = gr.mul %x, %x : …
+        %1 = gr.reduce %0 {kind = "sum", …} : (tensor<4xf32>) -> tensor<f32>
+        %2 = gr.gradient %1 wrt(%x) : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+    becomes
+        %0 = gr.mul %x, %x : …
+        %1 = gr.reduce %0 {kind = "sum", …} : (tensor<4xf32>) -> tensor<f32>
+        %one = gr.constant dense<1.0> : tensor<f32>
+        %3 = gr.expand %one, … : (tensor<f32>, …) -> tensor<4xf32>
+        %4 = gr.mul %3, %x : …
+        %5 = gr.mul %3, %x : …
+        %2 = gr.add %4, %5 : …
+  }];
+}
+
 def CutStages : Pass<"gr-cut-stages", "::mlir::ModuleOp"> {
   let summary = "Cut a specialised graph where shapes depend on data";
   let description = [{

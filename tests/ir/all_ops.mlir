@@ -253,6 +253,12 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %list = gr.sequence %start, %if : (tensor<i64>, tensor<i64>) -> tensor<*x!gr.sequence>
   %none = gr.sequence : () -> tensor<*x!gr.optional>
 
+  // Gradients.
+  // CHECK: gr.watch
+  %watch = gr.watch %relu : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.gradient %{{.*}} wrt(%{{.*}}, %{{.*}}) :
+  %gradient:2 = gr.gradient %half wrt(%watch, %x) : (tensor<f32>, tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>)
+
   // Index and random.
   %line = gr.constant dense<[4, 1, 3]> : tensor<3xi64> : tensor<3xi64>
   %limit = gr.constant dense<7> : tensor<i64> : tensor<i64>
