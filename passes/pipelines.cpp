@@ -3,6 +3,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/expand_gradients.h"
 #include "passes/passes.h"
 
 namespace graphrun::passes {
@@ -68,6 +69,14 @@ mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& 
   mlir::PassManager manager(module.getContext());
   buildGroupPipeline(manager, options);
   return runVerifiedOnce(manager, module);
+}
+
+mlir::LogicalResult differentiate(mlir::ModuleOp module) {
+  mlir::FailureOr<mlir::func::FuncOp> graph = graphOf(module);
+  if (mlir::failed(graph) || !hasGradients(*graph)) {
+    return graph;
+  }
+  return mlir::failure(mlir::failed(simplify(module)) || mlir::failed(expandGradients(*graph)));
 }
 
 void registerPipelines() {

@@ -33,6 +33,10 @@ void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& option
 mlir::LogicalResult simplify(mlir::ModuleOp module);
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options = {});
 
+/// Expands the gradients of a specialised graph (expand_gradients.h) that has some: simplified
+/// first, as large forms show only while nothing else uses their parts. Before the graph is cut.
+mlir::LogicalResult differentiate(mlir::ModuleOp module);
+
 /// Registers the pipeline `gr-simplify` for graphrun-opt.
 void registerPipelines();
 

@@ -104,6 +104,11 @@ mlir::LogicalResult GradientBuilder::refuse(unsigned i, const llvm::Twine& why) 
   return mlir::failure();
 }
 
+mlir::LogicalResult GradientBuilder::refuseAll(const llvm::Twine& why) {
+  auto first = llvm::find(wanted_, true) - wanted_.begin();
+  return refuse(static_cast<unsigned>(first), why);
+}
+
 llvm::SmallVector<Term> GradientBuilder::emitMany(llvm::StringRef name,
                                                   llvm::ArrayRef<Term> operands,
                                                   llvm::ArrayRef<mlir::NamedAttribute> attributes,

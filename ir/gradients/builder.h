@@ -95,6 +95,8 @@ class GradientBuilder {
   void give(unsigned i, Term gradient);
   /// Says that operand `i` has no gradient, and why; fails, for a rule to return.
   mlir::LogicalResult refuse(unsigned i, const llvm::Twine& why);
+  /// Says the same of the first wanted operand: of an operation that has no rule yet.
+  mlir::LogicalResult refuseAll(const llvm::Twine& why);
 
   /// The gradients given, one an operand; null is zero.
   llvm::ArrayRef<mlir::Value> given() const { return given_; }

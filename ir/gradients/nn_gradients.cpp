@@ -204,7 +204,7 @@ mlir::LogicalResult AttentionOp::buildGradient(GradientBuilder& b) {
 }
 
 mlir::LogicalResult RecurrentOp::buildGradient(GradientBuilder& b) {
-  return b.refuse(0, "has no rule yet: gr.recurrent_backward is to come");
+  return b.refuseAll("has no rule yet: gr.recurrent_backward is to come");
 }
 
 }  // namespace graphrun::ir

@@ -167,7 +167,7 @@ mlir::LogicalResult ResizeOp::buildGradient(GradientBuilder& b) {
 }
 
 mlir::LogicalResult GridSampleOp::buildGradient(GradientBuilder& b) {
-  return b.refuse(0, "has no rule yet: gr.grid_sample_backward is to come");
+  return b.refuseAll("has no rule yet: gr.grid_sample_backward is to come");
 }
 
 }  // namespace graphrun::ir
