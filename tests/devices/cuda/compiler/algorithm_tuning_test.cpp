@@ -126,7 +126,7 @@ TEST_CASE("a plan that is no number of an answer is refused") {
   instruction.attributes["plan"] = int64_t{-1};
   CHECK_THAT(
       std::string(runInstruction(gpu, instruction, randomInputs(instruction)).status().message()),
-      Catch::Contains("plan -1, expected 0 to 1023"));
+      Catch::Contains("the plan is -1, expected 0 to 1023"));
 }
 
 }  // namespace
