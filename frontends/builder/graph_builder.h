@@ -26,6 +26,7 @@
 #define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_BUILDER_H_
 
 #include "frontends/builder/control_flow.h"
+#include "frontends/builder/gradients.h"
 #include "frontends/builder/graph.h"
 #include "frontends/builder/index_ops.h"
 #include "frontends/builder/initializer.h"

@@ -346,7 +346,8 @@ void GraphImport::importNode(int index) {
   if (!inlineAttributes(node, where)) {
     return poisonOutputs(node, where);
   }
-  bool hasBody = llvm::any_of(node.attribute(), [](const auto& a) { return a.has_g(); });
+  bool hasBody =
+      row->readsNames || llvm::any_of(node.attribute(), [](const auto& a) { return a.has_g(); });
   bool untyped = llvm::any_of(*inputs, [&](mlir::Value value) {
     return value && value.getType() == ir::placeholderType(context_);
   });
@@ -354,11 +355,14 @@ void GraphImport::importNode(int index) {
   if (untyped && !hasBody) {
     outputs = defer(node, version->second, *inputs, loc);
   } else {
-    Node::Context context{
-        builder_, problems_, [&](llvm::StringRef name) { return scope_->used.contains(name); },
-        [&](::onnx::GraphProto& graph, mlir::Block& block, mlir::ValueRange values) {
-          return importBody(graph, block, values);
-        }};
+    Node::Context context{builder_, problems_,
+                          [&](llvm::StringRef name) { return scope_->used.contains(name); },
+                          [&](::onnx::GraphProto& graph, mlir::Block& block,
+                              mlir::ValueRange values) { return importBody(graph, block, values); },
+                          [&](llvm::StringRef name) {
+                            Entry* entry = find(name);
+                            return entry == nullptr ? mlir::Value() : valueOf(name, *entry);
+                          }};
     mlir::Block* block = builder_.getInsertionBlock();
     mlir::Operation* before = block->empty() ? nullptr : &block->back();
     Node imported(context, node, *row, version->second, where, loc, *inputs);

@@ -86,6 +86,15 @@ void Node::refuseOutput(size_t i, llvm::StringRef what) {
   }
 }
 
+mlir::Value Node::valueNamed(llvm::StringRef name, llvm::StringRef what) {
+  mlir::Value value = context_.valueOf ? context_.valueOf(name) : mlir::Value();
+  if (!value) {
+    fail(absl::StrCat("attribute ", inQuotes(what), " names ", inQuotes(name),
+                      ", expected a value of the graph that can be computed before"));
+  }
+  return value;
+}
+
 std::nullptr_t Node::fail(const std::string& what) {
   failed_ = true;
   if (!later_) {

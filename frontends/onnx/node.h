@@ -36,6 +36,9 @@ struct OpRow {
   bool takesLists = false;
   /// The handler only says why the operation is not supported.
   bool isRefusal = false;
+  /// Attributes name values of the graph (Node::valueNamed): the node is imported with the graph or
+  /// not at all.
+  bool readsNames = false;
 };
 
 /// A failed call reports the problem, makes the node failed and gives a null value; every `emit`
@@ -50,6 +53,9 @@ class Node {
     /// Imports a subgraph into an empty block, with `inputs` as its inputs, and gives its outputs;
     /// null ones, reported, when it fails. Absent for a deferred node: it has no subgraph.
     std::function<Values(::onnx::GraphProto&, mlir::Block&, mlir::ValueRange inputs)> importBody;
+    /// The value of a name in the graph; null, not reported, when there is none yet, or it failed.
+    /// Absent for a deferred node.
+    std::function<mlir::Value(llvm::StringRef)> valueOf = nullptr;
   };
 
   /// `inputs` has a null value for each optional input that is left out. Borrows everything.
@@ -79,6 +85,9 @@ class Node {
   bool outputUsed(size_t i) const;
   /// Fails when output `i` is used: GraphRun does not compute it.
   void refuseOutput(size_t i, llvm::StringRef what);
+
+  /// The value that attribute `what` names; null, reported, when there is none.
+  mlir::Value valueNamed(llvm::StringRef name, llvm::StringRef what);
 
   /// Reports a problem of this node.
   std::nullptr_t fail(const std::string& what);

@@ -53,6 +53,12 @@ std::vector<int> findCycle(const std::vector<std::vector<int>>& producers,
 void forEachRead(const ::onnx::NodeProto& node,
                  const std::function<void(const std::string&)>& visit) {
   std::for_each(node.input().begin(), node.input().end(), visit);
+  if (node.op_type() == "Gradient" && node.domain() == "ai.onnx.preview.training") {
+    for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+      visit(attribute.s());
+      std::for_each(attribute.strings().begin(), attribute.strings().end(), visit);
+    }
+  }
   for (const ::onnx::AttributeProto& attribute : node.attribute()) {
     for (const ::onnx::NodeProto& inner : attribute.g().node()) {
       forEachRead(inner, visit);

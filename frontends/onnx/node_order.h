@@ -17,7 +17,8 @@ struct NodeOrder {
   std::vector<int> cycle;
 };
 
-/// Calls `visit` for each name that a node reads: its inputs, and what its subgraphs read.
+/// Calls `visit` for each name that a node reads: its inputs, what its subgraphs read, and the
+/// values that a Gradient names in its attributes.
 void forEachRead(const ::onnx::NodeProto& node,
                  const std::function<void(const std::string&)>& visit);
 

@@ -11,7 +11,8 @@ OpTable::OpTable() {
         recurrenceOps(), tensorOps(),      shapeOps(),     resizeOps(),     indexOps(),
         gridOps(),       einsumOps(),      randomOps(),    visionOps(),     controlOps(),
         sequenceOps(),   quantOps(),       stringOps(),    mlOps(),         mlEnsembleOps(),
-        mlSvmOps(),      trainingOps(),    recurrentOps(), signalOps(),     flexOps()}) {
+        mlSvmOps(),      trainingOps(),    gradientOps(),  recurrentOps(),  signalOps(),
+        flexOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }

@@ -41,6 +41,7 @@ llvm::ArrayRef<OpRow> mlOps();
 llvm::ArrayRef<OpRow> mlEnsembleOps();
 llvm::ArrayRef<OpRow> mlSvmOps();
 llvm::ArrayRef<OpRow> trainingOps();
+llvm::ArrayRef<OpRow> gradientOps();
 llvm::ArrayRef<OpRow> recurrentOps();
 llvm::ArrayRef<OpRow> signalOps();
 llvm::ArrayRef<OpRow> flexOps();

@@ -57,6 +57,15 @@ TEST_CASE("a problem tells source line, operation, and what was got and expected
              Catch::StartsWith("graph 'model' has 1 problem:"));
 }
 
+TEST_CASE("a loss is one floating-point number, and so is what it is differentiated by") {
+  CHECK_THAT(problemOf([](Fixture& f) { gradients(f.m, {f.m}); }),
+             Contains("loss is of type") && Contains("expected one element of a floating-point "
+                                                     "type; reduce it by gr.reduce"));
+  CHECK_THAT(
+      problemOf([](Fixture& f) { gradients(reduce(f.m, Reduction::kSum), {f.i}); }),
+      Contains("differentiates by value 0 of type") && Contains("expected a floating-point type"));
+}
+
 TEST_CASE("the line of an operator is the caller's") {
   Fixture f;
   auto line = std::source_location::current().line() + 1;
