@@ -179,7 +179,8 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
     }
     GR_RETURN_IF_ERROR(exposeValues(*function, dumps));  // what is left has them among its results
   }
-  if (mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
+  if (mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred)) ||
+      mlir::failed(passes::differentiate(module))) {
     return failure();
   }
   mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
