@@ -26,6 +26,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"compile", graphrun::cli::compileCommand, "imports, checks and simplifies an ONNX model"},
+    {"check", graphrun::cli::checkCommand, "checks a model, and whether it can be trained"},
     {"explain", graphrun::cli::explainCommand,
      "shows where a model's operations would run, and why"},
     {"place", graphrun::cli::placeCommand, "places a bare cost graph, without a model"},

@@ -1,8 +1,10 @@
-// graphrun compile and inspect: a model without running it.
+// graphrun compile, check and inspect: a model without running it.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
@@ -11,6 +13,7 @@
 #include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 
 namespace graphrun::cli {
 namespace {
@@ -89,6 +92,42 @@ int compileCommand(int argc, char** argv) {
       return report(warnings.status());
     }
     std::fputs(warnings->c_str(), stderr);
+    return kOk;
+  });
+}
+
+int checkCommand(int argc, char** argv) {
+  CLI::App app(
+      "Imports and checks a model without running it. With --train it also asks whether every "
+      "operation between the model's parameters and its outputs has a gradient, and lists all that "
+      "have none.",
+      "graphrun check");
+  std::string model;
+  std::vector<std::string> shapes;
+  bool training = false;
+  bool json = false;
+  app.add_option("MODEL", model, "An .onnx or .fb file")->required();
+  app.add_flag("--train", training, "Ask whether the model can be trained");
+  app.add_option("--shape", shapes, "input:DxDx…; dims that are not given are 1");
+  app.add_flag("--json", json, "Write the report as JSON");
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    absl::StatusOr<std::string> answer =
+        runtime::CompilerLoader().checkModel(model, shapes, training);
+    if (!answer.ok()) {
+      return report(absl::IsFailedPrecondition(answer.status())
+                        ? usageError(answer.status().message())
+                        : fileError(answer.status()));
+    }
+    Json result = Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+    if (json) {
+      std::fputs(dump(result).c_str(), stdout);
+    } else {
+      std::printf("%s: %s operations%s\n", model.c_str(), result["operations"].dump().c_str(),
+                  training ? (", all gradients of " + result["parameters"].dump() +
+                              " parameters can be computed")
+                                 .c_str()
+                           : ", no problem");
+    }
     return kOk;
   });
 }

@@ -19,6 +19,7 @@
 #include "placement/planner/calibration_set.h"
 #include "placement/planner/context.h"
 #include "placement/planner/cost_planner.h"
+#include "placement/planner/model_check.h"
 #include "placement/planner/partition_reader.h"
 #include "placement/planner/placement_json.h"
 #include "placement/planner/planner.h"
@@ -216,15 +217,23 @@ int32_t calibrationModel(uint32_t number, const char* outPath, GrBuffer* out) {
   return answer(out, [&] { return writeCalibrationModel(number, outPath); });
 }
 
+int32_t checkModelFile(const char* path, const char* const* shapes, uint64_t shapeCount,
+                       uint8_t training, GrBuffer* out) {
+  return answer(out, [&] {
+    return checkModel(path, absl::MakeConstSpan(shapes, shapeCount), training != 0);
+  });
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   buffer->data = nullptr;
   buffer->size = 0;
 }
 
-constexpr GrCompilerApi kApi = {
-    GR_COMPILER_API_VERSION, importOnnxFile, plan,         compilePartition, inspect,
-    annotateOnnxFile,        placeCostFile,  costsOfModel, calibrationModel, release};
+constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
+                                compilePartition,        inspect,        annotateOnnxFile,
+                                placeCostFile,           costsOfModel,   calibrationModel,
+                                checkModelFile,          release};
 
 }  // namespace
 }  // namespace graphrun::compiler

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 7
+#define GR_COMPILER_API_VERSION 8
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -141,6 +141,15 @@ typedef struct GrCompilerApi {
   /// Writes network `number` of the calibration set as model.fb to `outPath`. `out`: its name.
   /// NotFound behind the last; see placement/planner/calibration_set.h.
   int32_t (*calibrationModel)(uint32_t number, const char* outPath, GrBuffer* out);
+
+  /// Imports and checks the ONNX file `path`, or loads model.fb, for inputs of `shapes`
+  /// ("x:1x3x224x224", `shapeCount` of them); dims that are not given are 1. If `training` is not 0
+  /// it is also asked whether the model could be trained. `out`: JSON text {"inputs" (as they were
+  /// taken), "operations", and for training "parameters"}. InvalidArgument holds all problems of
+  /// the model: each node that has no gradient, too. FailedPrecondition: a shape is
+  /// written wrongly.
+  int32_t (*checkModel)(const char* path, const char* const* shapes, uint64_t shapeCount,
+                        uint8_t training, GrBuffer* out);
 
   /// Frees what a function set and empties it.
   void (*release)(GrBuffer* buffer);

@@ -161,6 +161,21 @@ absl::StatusOr<std::string> CompilerLoader::importOnnx(const std::string& path,
   });
 }
 
+absl::StatusOr<std::string> CompilerLoader::checkModel(const std::string& path,
+                                                       const std::vector<std::string>& shapes,
+                                                       bool training) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  std::vector<const char*> texts;
+  texts.reserve(shapes.size());
+  for (const std::string& shape : shapes) {
+    texts.push_back(shape.c_str());
+  }
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(compiler->checkModel(path.c_str(), texts.data(), texts.size(),
+                                                        training ? 1 : 0, result.out())));
+  return result.text();
+}
+
 absl::StatusOr<std::vector<uint8_t>> CompilerLoader::plan(absl::Span<const uint8_t> model,
                                                           const std::string& modelName,
                                                           absl::Span<const uint8_t> request) {

@@ -108,6 +108,10 @@ class CompilerLoader final : public Compiler {
   absl::StatusOr<std::string> calibrationModel(uint32_t number,
                                                const std::string& outPath) override;
 
+  /// JSON text; see GrCompilerApi::checkModel.
+  absl::StatusOr<std::string> checkModel(const std::string& path,
+                                         const std::vector<std::string>& shapes, bool training);
+
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }
   /// Returns whether any call has needed the compile world so far.

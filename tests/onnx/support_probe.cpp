@@ -1,6 +1,6 @@
 // What support_table.py asks of the code: which operations are imported for which opsets, and
-// whether a model of one operation reaches the kernels of a device, and whether gradients are
-// computed at all. Answers in JSON, a line each.
+// whether a model of one operation reaches the kernels of a device, and whether it is
+// differentiated. Answers in JSON, a line each.
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -11,12 +11,12 @@
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/op_table.h"
 #include "ir/dialect.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "passes/cut_stages.h"
 #include "passes/intern_strings.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
 #include "passes/shapes.h"
+#include "passes/training_check.h"
 #include "placement/planner/context.h"
 #include "runtime/base/status.h"
 
@@ -34,46 +34,50 @@ void printTable() {
   }
 }
 
-/// Whether there is a pass that makes the gradients of a graph.
-void printGradients() {
-  passes::registerGraphRunPasses();
-  std::cout << Json{{"gradients", mlir::PassInfo::lookup("gr-differentiate") != nullptr}} << "\n";
-}
-
 bool isReal(mlir::Value value) {
   return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value.getType()));
 }
 
-/// Why no gradient reaches the real inputs of a graph from its outputs, by operation; empty when
-/// one does. A graph without real inputs has none to reach.
+/// Differentiates the real outputs of a copy of `function` with respect to its real inputs. Why
+/// that cannot be done, by operation; empty when it can. A graph without real inputs has none to
+/// reach.
 Json barriersOf(mlir::func::FuncOp function) {
-  llvm::DenseSet<mlir::Value> active;
-  llvm::for_each(llvm::make_filter_range(function.getArguments(), isReal),
-                 [&](mlir::Value input) { active.insert(input); });
-  Json on = Json::object();   // a path of real values
-  Json off = Json::object();  // a path that ends there
-  for (mlir::Operation& op : function.getBody().front().without_terminator()) {
-    auto gr = llvm::dyn_cast<ir::GrOpInterface>(op);
-    if (!gr || llvm::none_of(op.getOperands(), [&](mlir::Value v) { return active.contains(v); })) {
-      continue;
+  mlir::OwningOpRef<mlir::func::FuncOp> copy = function.clone();
+  llvm::SmallVector<mlir::Value> inputs;
+  llvm::copy_if(copy->getArguments(), std::back_inserter(inputs), isReal);
+  Json barriers = Json::object();
+  size_t independent = 0;  // inputs that play no part
+  auto note = [&](mlir::Diagnostic& diagnostic) {
+    llvm::StringRef operation = "no real output depends on a real input";
+    std::string text = diagnostic.str();
+    llvm::StringRef why;
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Note) {
+      return;
     }
-    std::string name = op.getName().getStringRef().str();
-    bool goesOn = false;
-    for (mlir::Value result : llvm::make_filter_range(op.getResults(), isReal)) {
-      active.insert(result);
-      goesOn = true;
+    if (llvm::StringRef(text).contains("op has no gradient")) {
+      operation = llvm::StringRef(text).split("'").second.split("'").first;
+      why = llvm::StringRef(text).rsplit("): ").second;
+    } else if (llvm::StringRef(text).contains("derivative is zero")) {
+      operation = llvm::StringRef(text).rsplit("zero (").second.split(")").first.split(",").first;
+      why = "its derivative is zero";
+    } else if (llvm::StringRef(text).contains("cannot be computed")) {
+      return;  // what it sums up has been told
+    } else {
+      ++independent;
     }
-    if (!gr.noGradientReason().empty()) {
-      (goesOn ? on : off)[name] = gr.noGradientReason().str();
-    }
+    barriers[operation.str()] = why.str();
+  };
+  mlir::ScopedDiagnosticHandler handler(function.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    note(diagnostic);
+    return mlir::success();
+  });
+  if (inputs.empty()) {
+    barriers["no real output depends on a real input"] = "";
+  } else if (mlir::succeeded(passes::differentiateResults(*copy, inputs)) &&
+             independent < inputs.size()) {
+    return Json::object();
   }
-  mlir::Operation* end = function.getBody().front().getTerminator();
-  bool reached =
-      llvm::any_of(end->getOperands(), [&](mlir::Value output) { return active.contains(output); });
-  if (!reached && on.empty() && off.empty()) {
-    off["no real output depends on a real input"] = "";
-  }
-  return reached ? on : off.empty() ? on : off;
+  return barriers;
 }
 
 /// Whether the model in `bytes` can be planned for one device of `kind`; in `barriers` why it has
@@ -127,12 +131,10 @@ void probeAll(const std::string& kind) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "table") {
     graphrun::printTable();
-  } else if (argc == 2 && std::string(argv[1]) == "gradients") {
-    graphrun::printGradients();
   } else if (argc == 3 && std::string(argv[1]) == "probe") {
     graphrun::probeAll(argv[2]);
   } else {
-    std::cerr << "usage: support_probe table | gradients | probe KIND < MODELS\n";
+    std::cerr << "usage: support_probe table | probe KIND < MODELS\n";
     return 2;
   }
   return 0;

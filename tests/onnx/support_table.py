@@ -39,9 +39,10 @@ entry; the test `onnx_support_table` fails while it is not current.
 - **Types**: for each type variable of the newest version in ONNX's specification, which of the tensor
   types that it allows a device takes. Nothing stands where an operation takes lists or subgraphs only:
   they hold tensors of any type.
-- **Gradient**: whether GraphRun computes it. "no rule yet": the operations of the `gr` dialect that the
-  ONNX operation becomes are differentiable on the way from its real inputs to its real outputs, but no
-  pass differentiates a graph. "no": which of them is not differentiable, and why.
+- **Gradient**: whether GraphRun makes the gradients of the real outputs with respect to the real
+  inputs, by doing it. "no": which of the operations of the `gr` dialect that the ONNX operation becomes
+  has none, and why. The rules of those operations are held against central differences
+  (`tests/ir/gradients`).
 """
 
 
@@ -231,10 +232,6 @@ class Prober:
             rows[row["name"]].append((row["first"], row["last"]))
         return rows
 
-    def computesGradients(self):
-        out = subprocess.run([self.program, "gradients"], check=True, capture_output=True).stdout
-        return json.loads(out)["gradients"]
-
     def answers(self, device, models):
         """For each model why it is not supported ("" when it is), and what bars its gradient."""
         stream = b"".join(struct.pack("<Q", len(model)) + model for model in models)
@@ -321,14 +318,14 @@ def typesText(name, schema, known):
     return "; ".join(parts)
 
 
-def gradientText(name, known, computed):
-    """Of the probe with real inputs that has the fewest barriers; `computed`: there are rules."""
+def gradientText(name, known):
+    """Of the probe with real inputs that has the fewest barriers."""
     worked = [(len(barriers), t not in ("float", "double"), i, barriers)
               for i, ((n, _, t), (why, barriers)) in enumerate(known.items()) if n == name and not why]
     if not worked:
         return ""
     reasons = {f"{op} ({why})" if why else op for op, why in min(worked)[3].items()}
-    return "no: " + ", ".join(sorted(reasons)) if reasons else "yes" if computed else "no rule yet"
+    return "no: " + ", ".join(sorted(reasons)) if reasons else "yes"
 
 
 def write(prober, operations, found, explain):
@@ -338,7 +335,6 @@ def write(prober, operations, found, explain):
              + " | Gradient |", "|" + "---|" * (3 + len(DEVICES))]
     asked = questions(operations, found)
     known = {device: ask(prober, device, asked) for device in DEVICES}
-    computed = prober.computesGradients()
     for device in DEVICES if explain else ():
         for question, (why, _) in known[device].items():
             if why:
@@ -347,7 +343,7 @@ def write(prober, operations, found, explain):
         last = newest.get(schema.domain, schema.since_version)
         opsets = opsetText(table[name], first, last) if name in table else "not supported"
         cells = [typesText(name, schema, known[device]) for device in DEVICES]
-        gradient = gradientText(name, known[DEVICES[0]], computed)
+        gradient = gradientText(name, known[DEVICES[0]])
         if any(parameter.name == "body" or "branch" in parameter.name
                for parameter in schema.attributes.values()) and name in table:
             gradient = "those of the operations in its subgraphs"

@@ -79,7 +79,7 @@ class Runner:
     def commands(self):
         """Command -> arguments with which it does something small."""
         listed = re.findall(r"^  (\w+) +\w", self.run(["--help"])[1].decode(), re.MULTILINE)
-        good = {"run": [self.model, "--input", "x=random"], "explain": [self.model], "inspect": [self.model],
+        good = {"run": [self.model, "--input", "x=random"], "explain": [self.model], "inspect": [self.model], "check": [self.model],
                 "bench": [self.model, "--iterations", "2", "--warmup", "1"], "compile": [self.model, "-o", "out.fb"],
                 "place": [self.costs], "test": [self.case], "worker": [], "doctor": [], "certs": ["certs", "n=localhost"],
                 "cache": ["list"]}

@@ -43,6 +43,7 @@ TEST_CASE("errors keep code and message, also those of weights") {
   CHECK(bad.message() == "bad.onnx to b.fb");
   CHECK(loader.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
   CHECK(loader.annotateOnnx("a.onnx", "{}", "b.onnx").value() == "a.onnx {} b.onnx");
+  CHECK(loader.checkModel("m.onnx", {"x:1x2"}, true).value() == "m.onnx trained x:1x2");
   GrCosts costs{};
   costs.name = "c.json ";
   costs.strategy = "heft";
@@ -62,7 +63,7 @@ TEST_CASE("a missing or an old library is explained") {
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerLoader old(OLD_COMPILER);
   CHECK(absl::IsInternal(old.check()));
-  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 7"));
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 8"));
   CHECK_FALSE(old.loaded());
 }
 

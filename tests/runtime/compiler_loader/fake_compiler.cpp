@@ -56,6 +56,15 @@ int32_t calibrationModel(uint32_t number, const char* outPath, GrBuffer* out) {
   return answer(out, number == 0 ? 0 : 5, number == 0 ? outPath : "no more");
 }
 
+int32_t checkModel(const char* path, const char* const* shapes, uint64_t shapeCount,
+                   uint8_t training, GrBuffer* out) {
+  std::string told = std::string(path) + (training != 0 ? " trained" : "");
+  for (uint64_t i = 0; i < shapeCount; ++i) {
+    told += std::string(" ") + shapes[i];
+  }
+  return answer(out, 0, told);
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   *buffer = {nullptr, 0};
@@ -64,7 +73,8 @@ void release(GrBuffer* buffer) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const GrCompilerApi* grCompilerApi() {
-  static const GrCompilerApi api{FAKE_VERSION, importOnnx, plan,  compilePartition, inspect,
-                                 annotateOnnx, placeCosts, costs, calibrationModel, release};
+  static const GrCompilerApi api{FAKE_VERSION,     importOnnx,   plan,       compilePartition,
+                                 inspect,          annotateOnnx, placeCosts, costs,
+                                 calibrationModel, checkModel,   release};
   return &api;
 }
