@@ -48,7 +48,7 @@ GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size
 
 /// The text that `call(compiler, out)` answers with.
 template <typename Call>
-absl::StatusOr<std::string> textBy(absl::StatusOr<const GrCompilerApi*> api, Call call) {
+absl::StatusOr<std::string> textBy(const absl::StatusOr<const GrCompilerApi*>& api, Call call) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api);
   Result result(compiler);
   GR_RETURN_IF_ERROR(result.status(call(*compiler, result.out())));
