@@ -170,11 +170,11 @@ Term GradientBuilder::floats(llvm::ArrayRef<double> values, mlir::Type element) 
 }
 
 Term GradientBuilder::positions(int64_t axis, llvm::ArrayRef<int64_t> dims) {
-  llvm::SmallVector<int64_t> places(dims[axis]);
-  std::iota(places.begin(), places.end(), 0);
+  llvm::SmallVector<int64_t> numbers(dims[axis]);
+  std::iota(numbers.begin(), numbers.end(), 0);
   llvm::SmallVector<int64_t> shape(dims.size(), 1);
   shape[axis] = dims[axis];
-  return ints(places, shape);
+  return ints(numbers, shape);
 }
 
 Term GradientBuilder::castTo(Term x, mlir::Type element) {
@@ -265,7 +265,7 @@ Term GradientBuilder::matmul(Term lhs, Term rhs, bool transposeLhs, bool transpo
               {boolean("transpose_lhs", transposeLhs), boolean("transpose_rhs", transposeRhs)});
 }
 
-Term GradientBuilder::addSlices(Term x, int64_t axis, Term places, int64_t size) {
+Term GradientBuilder::addSlices(Term x, int64_t axis, Term indices, int64_t size) {
   if (x.isZero()) {
     return x;
   }
@@ -282,7 +282,7 @@ Term GradientBuilder::addSlices(Term x, int64_t axis, Term places, int64_t size)
   llvm::SmallVector<int64_t> dims(front.dims());
   dims[0] = size;
   Term zeros = full(mlir::RankedTensorType::get(dims, x.element()), 0);
-  Term sums = emit("gr.scatter_nd", {zeros, reshape(places, {countOf(places.dims()), 1}), front},
+  Term sums = emit("gr.scatter_nd", {zeros, reshape(indices, {countOf(indices.dims()), 1}), front},
                    {text("reduction", "add")});
   return transpose(sums, back);
 }

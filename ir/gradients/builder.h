@@ -156,8 +156,8 @@ class GradientBuilder {
   Term cumulative(Term x, int64_t axis, llvm::StringRef kind, bool exclusive, bool reverse);
   Term matmul(Term lhs, Term rhs, bool transposeLhs, bool transposeRhs);
   /// Adds the slices of `x` along `axis` up in a tensor of zeros whose dim there is `size`: slice i
-  /// at place `places[i]` (1-D integers, negative ones count from the end).
-  Term addSlices(Term x, int64_t axis, Term places, int64_t size);
+  /// at index `indices[i]` (1-D integers, negative ones count from the end).
+  Term addSlices(Term x, int64_t axis, Term indices, int64_t size);
 
  private:
   mlir::OpBuilder& builder_;

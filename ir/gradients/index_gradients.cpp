@@ -6,11 +6,11 @@
 namespace graphrun::ir {
 namespace {
 
-/// Places that indices name in a tensor: one for each index along `axis`, or, without one, those of
-/// index vectors.
-class Places {
+/// IndexedElements are those that indices name in a tensor: one for each index along `axis`, or,
+/// without one, those of index vectors.
+class IndexedElements {
  public:
-  Places(GradientBuilder& b, Term indices, std::optional<int64_t> axis)
+  IndexedElements(GradientBuilder& b, Term indices, std::optional<int64_t> axis)
       : b_(b), indices_(indices), axis_(axis) {}
 
   Term read(Term data) const {
@@ -32,70 +32,70 @@ class Places {
 };
 
 /// The last one of updates that meet stays: the only one with a gradient.
-void giveOfReplacing(GradientBuilder& b, const Places& places) {
+void giveOfReplacing(GradientBuilder& b, const IndexedElements& elements) {
   const Term dy = b.gradient();
   const Term updates = b.operand(2);
   if (b.wants(0)) {
-    b.give(0, places.write(dy, b.full(updates, 0), ScatterReduction::kNone));
+    b.give(0, elements.write(dy, b.full(updates, 0), ScatterReduction::kNone));
   }
   if (b.wants(2)) {
     llvm::SmallVector<int64_t> numbers(countOf(updates.dims()));
     std::iota(numbers.begin(), numbers.end(), 0);
     Term mine = b.ints(numbers, updates.dims());
     auto type = mlir::RankedTensorType::get(dy.dims(), mine.element());
-    Term last = places.write(b.full(type, -1), mine, ScatterReduction::kNone);
-    b.give(2, select(equal(places.read(last), mine), places.read(dy), Term()));
+    Term last = elements.write(b.full(type, -1), mine, ScatterReduction::kNone);
+    b.give(2, select(equal(elements.read(last), mine), elements.read(dy), Term()));
   }
 }
 
 /// A factor has the product of the others as its gradient, which is 0 where one of them is.
-void giveOfProducts(GradientBuilder& b, const Places& places) {
+void giveOfProducts(GradientBuilder& b, const IndexedElements& elements) {
   const Term dy = b.gradient();
   const Term x = b.operand(0);
   const Term updates = b.operand(2);
   Term isZero = equal(updates, 0);
   Term factors = select(isZero, 1, updates);
-  Term product = places.write(b.full(x, 1), factors, ScatterReduction::kMul);
+  Term product = elements.write(b.full(x, 1), factors, ScatterReduction::kMul);
   Term zero = b.castTo(isZero, x.element());
-  Term zeros = places.write(b.full(x, 0), zero, ScatterReduction::kAdd);
+  Term zeros = elements.write(b.full(x, 0), zero, ScatterReduction::kAdd);
   b.give(0, select(less(0, zeros), Term(), dy * product));
   if (b.wants(2)) {
-    Term others = places.read(dy * x * product) / factors;
-    b.give(2, select(less(0, places.read(zeros) - zero), Term(), others));
+    Term others = elements.read(dy * x * product) / factors;
+    b.give(2, select(less(0, elements.read(zeros) - zero), Term(), others));
   }
 }
 
 /// The least or largest has the gradient; equal ones share it.
-void giveOfExtremes(GradientBuilder& b, const Places& places) {
+void giveOfExtremes(GradientBuilder& b, const IndexedElements& elements) {
   const Term x = b.operand(0);
   const Term updates = b.operand(2);
   Term stays = b.castTo(equal(x, b.result()), x.element());
-  Term wins = b.castTo(equal(updates, places.read(b.result())), x.element());
-  Term share = b.gradient() / places.write(stays, wins, ScatterReduction::kAdd);
+  Term wins = b.castTo(equal(updates, elements.read(b.result())), x.element());
+  Term share = b.gradient() / elements.write(stays, wins, ScatterReduction::kAdd);
   b.give(0, stays * share);
   if (b.wants(2)) {
-    b.give(2, wins * places.read(share));
+    b.give(2, wins * elements.read(share));
   }
 }
 
-mlir::LogicalResult giveOfScatter(GradientBuilder& b, const Places& places,
+mlir::LogicalResult giveOfScatter(GradientBuilder& b, const IndexedElements& elements,
                                   ScatterReduction reduction) {
   switch (reduction) {
     case ScatterReduction::kNone:
-      giveOfReplacing(b, places);
+      giveOfReplacing(b, elements);
       break;
     case ScatterReduction::kAdd:
       b.give(0, b.gradient());
       if (b.wants(2)) {
-        b.give(2, places.read(b.gradient()));
+        b.give(2, elements.read(b.gradient()));
       }
       break;
     case ScatterReduction::kMul:
-      giveOfProducts(b, places);
+      giveOfProducts(b, elements);
       break;
     case ScatterReduction::kMin:
     case ScatterReduction::kMax:
-      giveOfExtremes(b, places);
+      giveOfExtremes(b, elements);
       break;
   }
   return mlir::success();
@@ -119,28 +119,28 @@ Term withBatch(GradientBuilder& b, Term indices, int64_t batchDims) {
 }  // namespace
 
 mlir::LogicalResult GatherElementsOp::buildGradient(GradientBuilder& b) {
-  Places places(b, b.operand(1), getAxis());
-  b.give(0, places.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
+  IndexedElements elements(b, b.operand(1), getAxis());
+  b.give(0, elements.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
   return mlir::success();
 }
 
 mlir::LogicalResult GatherNdOp::buildGradient(GradientBuilder& b) {
-  Places places(b, withBatch(b, b.operand(1), getBatchDims()), std::nullopt);
-  b.give(0, places.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
+  IndexedElements elements(b, withBatch(b, b.operand(1), getBatchDims()), std::nullopt);
+  b.give(0, elements.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
   return mlir::success();
 }
 
 mlir::LogicalResult ScatterElementsOp::buildGradient(GradientBuilder& b) {
-  return giveOfScatter(b, Places(b, b.operand(1), getAxis()), getReduction());
+  return giveOfScatter(b, IndexedElements(b, b.operand(1), getAxis()), getReduction());
 }
 
 mlir::LogicalResult ScatterNdOp::buildGradient(GradientBuilder& b) {
-  return giveOfScatter(b, Places(b, b.operand(1), std::nullopt), getReduction());
+  return giveOfScatter(b, IndexedElements(b, b.operand(1), std::nullopt), getReduction());
 }
 
 mlir::LogicalResult TopKOp::buildGradient(GradientBuilder& b) {
-  Places places(b, b.result(1), getAxis());
-  b.give(0, places.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
+  IndexedElements elements(b, b.result(1), getAxis());
+  b.give(0, elements.write(b.full(b.operand(0), 0), b.gradient(), ScatterReduction::kAdd));
   return mlir::success();
 }
 

@@ -57,7 +57,7 @@ mlir::LogicalResult DftOp::buildGradient(GradientBuilder& b) {
   return mlir::success();
 }
 
-// Each element of a column is added at one place of the picture: its gradient is the one there.
+// Each element of a column is added to one pixel of the picture: its gradient is the pixel's.
 mlir::LogicalResult Col2ImOp::buildGradient(GradientBuilder& b) {
   std::optional<llvm::SmallVector<int64_t>> block = constantInts(getBlock());
   if (!block) {
@@ -69,33 +69,33 @@ mlir::LogicalResult Col2ImOp::buildGradient(GradientBuilder& b) {
   before.append(getPads().begin(), getPads().begin() + rank);
   behind.append(getPads().begin() + rank, getPads().end());
   Term picture = b.pad(b.gradient(), before, behind);
-  // Places in the padded picture of all elements of the block, at each place of the block.
+  // Offsets in the padded picture: of a block's elements from its first, and of all blocks.
   llvm::SmallVector<int64_t> elements = {0};
   llvm::SmallVector<int64_t> columns = {0};
   for (size_t i = 0; i < rank; ++i) {
     int64_t side = picture.dims()[2 + i];
     int64_t count = (side - ((*block)[i] - 1) * getDilations()[i] - 1) / getStrides()[i] + 1;
-    auto extend = [&](llvm::SmallVector<int64_t>& places, int64_t size, int64_t step) {
+    auto extend = [&](llvm::SmallVector<int64_t>& offsets, int64_t size, int64_t step) {
       llvm::SmallVector<int64_t> longer;
-      for (int64_t place : places) {
+      for (int64_t offset : offsets) {
         for (int64_t k = 0; k < size; ++k) {
-          longer.push_back(place * side + k * step);
+          longer.push_back(offset * side + k * step);
         }
       }
-      places = longer;
+      offsets = longer;
     };
     extend(elements, (*block)[i], getDilations()[i]);
     extend(columns, count, getStrides()[i]);
   }
-  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int64_t> offsets;
   for (int64_t element : elements) {
     for (int64_t column : columns) {
-      places.push_back(element + column);
+      offsets.push_back(element + column);
     }
   }
   Term flat = b.reshape(
       picture, {picture.dims()[0], picture.dims()[1], countOf(picture.dims().drop_front(2))});
-  Term picked = b.emit("gr.gather", {flat, b.ints(places)}, {b.integer("axis", 2)});
+  Term picked = b.emit("gr.gather", {flat, b.ints(offsets)}, {b.integer("axis", 2)});
   b.give(0, b.reshape(picked, b.operand(0).dims()));
   return mlir::success();
 }
