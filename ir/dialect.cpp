@@ -104,6 +104,14 @@ void GRDialect::initialize() {
 #define GET_OP_LIST
 #include "ir/ops_signal.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_state.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_backward.cpp.inc"
+      >();
 }
 
 mlir::Operation* GRDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value,

@@ -129,5 +129,9 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #include "ir/ops_recurrent.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_signal.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_state.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_backward.h.inc"
 
 #endif  // GRAPHRUN_IR_DIALECT_H_

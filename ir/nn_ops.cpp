@@ -3,60 +3,11 @@
 #include <cmath>
 
 #include "ir/infer.h"
+#include "ir/windows.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace graphrun::ir {
 namespace {
-
-/// A sliding window over the spatial dims of an operation, its attributes checked for size.
-struct Window {
-  llvm::ArrayRef<int64_t> strides, dilations, pads;
-  WindowPadding padding;
-};
-
-template <typename Op>
-Window windowOf(Op op) {
-  return {op.getStrides(), op.getDilations(), op.getPads(), op.getPadding()};
-}
-
-mlir::LogicalResult checkWindow(mlir::Operation* op, const Window& window, size_t spatial) {
-  auto size = [&](llvm::StringRef name, size_t got, size_t expected) -> mlir::LogicalResult {
-    if (got == expected) {
-      return mlir::success();
-    }
-    return op->emitOpError() << name << " has " << got << " entries, expected " << expected
-                             << " for " << spatial << " spatial dims";
-  };
-  if (mlir::failed(size("strides", window.strides.size(), spatial)) ||
-      mlir::failed(size("dilations", window.dilations.size(), spatial)) ||
-      mlir::failed(size("pads", window.pads.size(), 2 * spatial))) {
-    return mlir::failure();
-  }
-  for (int64_t value : llvm::concat<const int64_t>(window.strides, window.dilations)) {
-    if (value < 1) {
-      return op->emitOpError() << "strides and dilations must be at least 1, got " << value;
-    }
-  }
-  return mlir::success();
-}
-
-/// Number of windows along spatial dim `i`.
-Dim windowCount(const Window& window, size_t i, const Dim& in, int64_t kernel, bool ceilMode) {
-  int64_t stride = window.strides[i];
-  if (window.padding != WindowPadding::kExplicit) {
-    return in.ceilDiv(stride);
-  }
-  size_t spatial = window.strides.size();
-  int64_t extent = window.dilations[i] * (kernel - 1) + 1;
-  int64_t margin = window.pads[spatial + i] - extent;  // after the input, less the last window
-  Dim padded = in + Dim(window.pads[i]);
-  if (!ceilMode) {
-    return (padded + Dim(margin)).floorDiv(stride) + Dim(1);
-  }
-  // A window that starts in the padding at the end is dropped (as PyTorch and ONNX do): the count
-  // is the lesser of ceil((padded + margin) / stride) + 1 and ceil(padded / stride).
-  return (padded + Dim(std::min<int64_t>(margin + stride, 0))).ceilDiv(stride);
-}
 
 /// Fails where a spatial dim of the result is below `least`.
 mlir::LogicalResult checkCount(mlir::Operation* op, const Dim& dim, size_t i, int64_t least = 1) {
@@ -382,6 +333,17 @@ OpCost LpPoolOp::cost() { return poolCost(*this); }
 
 mlir::LogicalResult BatchNormOp::inferTypes(Types& types) { return inferChannelNorm(*this, types); }
 OpCost BatchNormOp::cost() { return elementwiseCost(*this, 2); }
+
+mlir::LogicalResult BatchNormTrainingOp::inferTypes(Types& types) {
+  if (mlir::failed(inferChannelNorm(*this, types))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> in = dimsOf(getInput());
+  std::optional<Dims> channels = in ? std::optional<Dims>({(*in)[1]}) : std::nullopt;
+  return mlir::failure(mlir::failed(push(types, channels, elementOf(getInput()))) ||
+                       mlir::failed(push(types, channels, elementOf(getInput()))));
+}
+OpCost BatchNormTrainingOp::cost() { return elementwiseCost(*this, 7); }
 
 mlir::LogicalResult InstanceNormOp::inferTypes(Types& types) {
   return inferChannelNorm(*this, types);

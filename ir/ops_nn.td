@@ -102,6 +102,18 @@ def GR_BatchNormOp : GR_PureOp<"batch_norm"> {
   let results = (outs GR_Tensor:$output);
 }
 
+def GR_BatchNormTrainingOp : GR_PureOp<"batch_norm_training"> {
+  let summary = "normalisation of each channel by its own statistics over the batch";
+  let description = [{
+    `(input - mean) / sqrt(variance + epsilon) * scale + bias` for each channel (dim 1), where `mean` and
+    `variance` (of all elements, divided by their number) are further results, 1-D of the channel count
+    (Ioffe and Szegedy, 2015, while training).
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$scale, GR_Tensor:$bias,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs GR_Tensor:$output, GR_Tensor:$mean, GR_Tensor:$variance);
+}
+
 def GR_InstanceNormOp : GR_PureOp<"instance_norm"> {
   let summary = "normalisation of each channel of each sample by its own statistics";
   let description = [{

@@ -12,6 +12,15 @@ mlir::LogicalResult RandomOp::inferTypes(Types& types) {
     return emitOpError() << "makes " << stringifyDistribution(getKind()) << " " << getTo()
                          << " with mt19937, expected uniform f64";
   }
+  if (getStep() &&
+      (getGenerator() != RandomGenerator::kPhilox || !elementOf(getStep()).isSignlessInteger(64))) {
+    return emitOpError() << "has a step of type " << getStep().getType() << " for "
+                         << stringifyRandomGenerator(getGenerator())
+                         << ", expected one i64 for philox";
+  }
+  if (getStep() && mlir::failed(requireRank(*this, getStep(), "step", 0))) {
+    return mlir::failure();
+  }
   if (mlir::failed(requireIntVector(*this, getShape(), "shape"))) {
     return mlir::failure();
   }

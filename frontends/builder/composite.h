@@ -60,9 +60,21 @@ class Composite {
   At at(const char* name) const { return {name, source_}; }
   /// Makes the constant `name` of the call, which must be ready.
   ConstantMaker constant(const char* name) { return {*graph_, at(name)}; }
+  /// The same of a weight, which is a parameter where the graph trains.
+  ConstantMaker weightMaker(const char* name) {
+    return {*graph_, at(name), ConstantMaker::weightIn(graph_->mode())};
+  }
+  /// The same of what training keeps beside parameters.
+  ConstantMaker stateMaker(const char* name) {
+    bool isConstant = graph_->mode() == Mode::kInference;
+    return {*graph_, at(name),
+            isConstant ? ConstantMaker::Kind::kConstant : ConstantMaker::Kind::kState};
+  }
+  GraphImpl& graph() { return *graph_; }
 
  protected:
   const Tensor& input() const { return x_; }
+  const std::source_location& source() const { return source_; }
 
  private:
   const char* kind_;

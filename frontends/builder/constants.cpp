@@ -75,11 +75,15 @@ mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::strin
   return ir::makeInts(type, {integer});
 }
 
-ConstantMaker::ConstantMaker(GraphImpl& graph, const At& at)
-    : graph_(graph), label_(graph.label("constant", at)), source_(at.location) {}
+ConstantMaker::ConstantMaker(GraphImpl& graph, const At& at, Kind kind)
+    : graph_(graph),
+      kind_(kind),
+      what_(kind == Kind::kConstant ? "constant" : "state"),
+      label_(graph.label(what_, at)),
+      source_(at.location) {}
 
 Tensor ConstantMaker::problem(const std::string& message) {
-  graph_.report(source_, absl::StrCat("constant '", label_, "'"), message);
+  graph_.report(source_, absl::StrCat(what_, " '", label_, "'"), message);
   return graph_.failed();
 }
 
@@ -113,7 +117,10 @@ mlir::RankedTensorType ConstantMaker::typeOf(const runtime::TensorSpec& spec) {
 }
 
 Tensor ConstantMaker::finish(mlir::ElementsAttr value) {
-  return graph_.tensorOf(graph_.constant(value, label_, source_));
+  return graph_.tensorOf(
+      kind_ == Kind::kConstant
+          ? graph_.constant(value, label_, source_)
+          : graph_.state(value, label_, source_, /*isParameter=*/kind_ == Kind::kParameter));
 }
 
 Tensor ConstantMaker::copy(const runtime::TensorSpec& spec, const void* data, size_t bytes) {

@@ -1,4 +1,4 @@
-// Constants of a graph are made from data, numbers and initialisers. Internal.
+// Constants of a graph, and states, are made from data, numbers and initialisers. Internal.
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 
@@ -13,10 +13,16 @@ namespace graphrun::builder {
 /// have it.
 mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::string& problem);
 
-/// Makes one constant; problems go to the graph.
+/// Makes one constant, or a state that begins with it; problems go to the graph.
 class ConstantMaker {
  public:
-  ConstantMaker(GraphImpl& graph, const At& at);
+  enum class Kind { kConstant, kState, kParameter };
+  /// Returns what a weight is in a graph of that mode.
+  static Kind weightIn(Mode mode) {
+    return mode == Mode::kInference ? Kind::kConstant : Kind::kParameter;
+  }
+
+  ConstantMaker(GraphImpl& graph, const At& at, Kind kind = Kind::kConstant);
 
   Tensor copy(const runtime::TensorSpec& spec, const void* data, size_t bytes);
   Tensor take(HostTensor&& value);
@@ -40,6 +46,8 @@ class ConstantMaker {
   mlir::RankedTensorType typeOf(const runtime::TensorSpec& spec);
 
   GraphImpl& graph_;
+  Kind kind_;
+  const char* what_;  ///< "constant", "state"
   std::string label_;
   std::source_location source_;
 };

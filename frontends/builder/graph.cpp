@@ -65,9 +65,12 @@ TemporaryModel::~TemporaryModel() {
 
 // --- Graph ---------------------------------------------------------------------------------------
 
-Graph::Graph(std::string name) : impl_(std::make_shared<GraphImpl>(std::move(name))) {}
+Graph::Graph(std::string name, Mode mode)
+    : impl_(std::make_shared<GraphImpl>(std::move(name), mode)) {}
 
 const std::string& Graph::name() const { return impl_->name(); }
+
+Mode Graph::mode() const { return impl_->mode(); }
 
 Tensor Graph::input(const std::string& name, ElementType type, const std::vector<Dim>& dims,
                     std::source_location here) {
@@ -97,16 +100,44 @@ Tensor Graph::scalar(Scalar value, ElementType type, const At& at) {
 
 Tensor Graph::weight(const std::vector<int64_t>& dims, const Initializer& initializer,
                      ElementType type, const At& at) {
-  return ConstantMaker(*impl_, at).weight({type, dims}, initializer);
+  return ConstantMaker(*impl_, at, ConstantMaker::weightIn(mode()))
+      .weight({type, dims}, initializer);
 }
 
 Tensor Graph::weight(const WeightFile& file, const std::string& name, const At& at) {
   At named = at;
   named.name = at.name.empty() && !impl_->isTaken(name) ? name : at.name;
-  ConstantMaker maker(*impl_, named);
+  ConstantMaker maker(*impl_, named, ConstantMaker::weightIn(mode()));
   auto entry = file.find(name);
   return entry.ok() ? maker.view(entry->spec, entry->bytes, file.content_)
                     : maker.problem(std::string(entry.status().message()));
+}
+
+Tensor Graph::state(const HostTensor& first, const At& at) {
+  return ConstantMaker(*impl_, at, ConstantMaker::Kind::kState)
+      .copy(first.spec(), first.data(), first.byteSize());
+}
+
+Tensor Graph::state(const std::vector<int64_t>& dims, const Initializer& first, ElementType type,
+                    const At& at) {
+  return ConstantMaker(*impl_, at, ConstantMaker::Kind::kState).weight({type, dims}, first);
+}
+
+Tensor Graph::parameter(const std::vector<int64_t>& dims, const Initializer& first,
+                        ElementType type, const At& at) {
+  return ConstantMaker(*impl_, at, ConstantMaker::Kind::kParameter).weight({type, dims}, first);
+}
+
+std::vector<Tensor> Graph::parameters() const {
+  std::vector<Tensor> parameters;
+  for (mlir::Value value : impl_->parameters()) {
+    parameters.push_back(impl_->tensorOf(value));
+  }
+  return parameters;
+}
+
+void Graph::update(const Tensor& state, const Tensor& value, std::source_location here) {
+  impl_->update(state, value, here);
 }
 
 Scope Graph::scope(const std::string& name) { return impl_->scope(name); }

@@ -65,15 +65,29 @@ class TemporaryModel {
   std::string path_;
 };
 
-/// A graph under construction: inputs, constants and outputs. Operations are free functions of
-/// tensors (ops.h, layers.h). For one thread at a time; different graphs are independent.
+/// A Mode says what a graph is for: what its weights are, and what layers do that train otherwise
+/// than they infer.
+enum class Mode {
+  kInference,  ///< weights are constants
+  /// Weights are parameters, which keep their values from step to step and may be updated. Layers
+  /// normalise by the batch and drop out.
+  kTraining,
+  kEvaluation  ///< weights are the same parameters; layers infer
+};
+
+/// A graph under construction: inputs, constants, states and outputs. Operations are free functions
+/// of tensors (ops.h, layers.h). For one thread at a time; different graphs are independent.
+///
+/// States are tensors that outlive a run: all graphs of a model that name one share it (saveModel).
+/// Within a run a state is what it was when the run began, and a run that fails changes none.
 class Graph {
  public:
-  explicit Graph(std::string name = "graph");
+  explicit Graph(std::string name = "graph", Mode mode = Mode::kInference);
   Graph(Graph&&) = default;
   Graph& operator=(Graph&&) = default;
 
   const std::string& name() const;
+  Mode mode() const;
 
   /// An input, fed at each run. `dims` may be symbolic. Its name must be new among the inputs.
   Tensor input(const std::string& name, ElementType type, const std::vector<Dim>& dims,
@@ -105,12 +119,27 @@ class Graph {
   }
   /// A constant of rank 0.
   Tensor scalar(Scalar value, ElementType type, const At& at = {});
-  /// A floating-point weight of `dims`, filled by `initializer`.
+  /// A floating-point weight of `dims`, filled by `initializer`: a constant, or, where the graph is
+  /// no inference, a parameter.
   Tensor weight(const std::vector<int64_t>& dims, const Initializer& initializer,
                 ElementType type = ElementType::kF32, const At& at = {});
   /// The tensor `name` of a file of weights, as a constant of its type; not copied while the graph
   /// lives. Without a name in `at` it is called `name`, the first time in a scope.
   Tensor weight(const WeightFile& file, const std::string& name, const At& at = {});
+
+  /// A state called as `at` says, with its first value.
+  Tensor state(const HostTensor& first, const At& at = {});
+  Tensor state(const std::vector<int64_t>& dims, const Initializer& first,
+               ElementType type = ElementType::kF32, const At& at = {});
+  /// The same, for a gradient to change: it is one of parameters().
+  Tensor parameter(const std::vector<int64_t>& dims, const Initializer& first,
+                   ElementType type = ElementType::kF32, const At& at = {});
+  /// All that were made so far, by calls of this graph or by layers, in their order.
+  std::vector<Tensor> parameters() const;
+  /// From the next run on `state`, which a call of this graph made, is `value`, of the same type. A
+  /// state is updated once at most.
+  void update(const Tensor& state, const Tensor& value,
+              std::source_location here = std::source_location::current());
 
   /// Enters a scope of names; see Scope.
   Scope scope(const std::string& name);
@@ -131,8 +160,16 @@ class Graph {
   Tensor constantOf(ElementType type, const void* values, size_t count,
                     const std::vector<int64_t>& dims, const At& at);
 
+  friend absl::Status saveModel(absl::Span<Graph* const> graphs, const std::string& path);
+
   std::shared_ptr<GraphImpl> impl_;
 };
+
+/// Writes graphs of different names to one model.fb: a run of the model runs the first, unless it
+/// names another (Session::run). States of one name are one, and must be of one type and begin with
+/// equal values. InvalidArgument with all problems of a graph, or of these; nothing is written
+/// then.
+absl::Status saveModel(absl::Span<Graph* const> graphs, const std::string& path);
 
 }  // namespace graphrun::builder
 

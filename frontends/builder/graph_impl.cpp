@@ -38,8 +38,9 @@ std::string labelOfBody(mlir::Value value) {
 
 }  // namespace
 
-GraphImpl::GraphImpl(std::string name)
+GraphImpl::GraphImpl(std::string name, Mode mode)
     : name_(std::move(name)),
+      mode_(mode),
       context_(mlir::MLIRContext::Threading::DISABLED),
       builder_(&context_) {
   context_.loadDialect<mlir::func::FuncDialect, ir::GRDialect>();
@@ -280,6 +281,42 @@ void GraphImpl::output(const std::string& name, const Tensor& value,
 mlir::Value GraphImpl::constant(mlir::ElementsAttr value, const std::string& label,
                                 const std::source_location& source) {
   return builder_.create<ir::ConstantOp>(locationOf(label, source), value.getShapedType(), value);
+}
+
+mlir::Value GraphImpl::state(mlir::ElementsAttr first, const std::string& label,
+                             const std::source_location& source, bool isParameter) {
+  auto state = builder_.create<ir::StateOp>(locationOf(label, source), first.getShapedType(),
+                                            builder_.getStringAttr(label), first);
+  if (isParameter) {
+    parameters_.push_back(state);
+  }
+  return state;
+}
+
+std::string GraphImpl::problemOfUpdate(const Tensor& state, const Tensor& value) {
+  auto op = state.valid() ? valueOf(state).getDefiningOp<ir::StateOp>() : nullptr;
+  if (!op || graphOf(state) != this || graphOf(value) != this) {
+    return "expected a state of this graph (Graph::state, Graph::parameter) and a tensor of it";
+  }
+  if (value.valid() && valueOf(value).getType() != op.getType()) {
+    return absl::StrCat("is ", value.toString(), ", expected the type of the state, ",
+                        state.toString());
+  }
+  return updated_.insert(op.getName()).second ? "" : "is its second one; a state has one a run";
+}
+
+void GraphImpl::update(const Tensor& state, const Tensor& value,
+                       const std::source_location& source) {
+  std::string problem = problemOfUpdate(state, value);
+  if (!problem.empty()) {
+    report(source, absl::StrCat("update of '", state.name(), "'"), problem);
+  } else if (value.valid()) {
+    llvm::StringRef name = valueOf(state).getDefiningOp<ir::StateOp>().getName();
+    builder_.create<ir::UpdateOp>(locationOf((name + "/update").str(), source), valueOf(state),
+                                  valueOf(value));
+  } else {
+    skip();
+  }
 }
 
 void GraphImpl::nameArguments() {

@@ -22,9 +22,10 @@ namespace graphrun::builder {
 
 class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
  public:
-  explicit GraphImpl(std::string name);
+  GraphImpl(std::string name, Mode mode);
 
   const std::string& name() const { return name_; }
+  Mode mode() const { return mode_; }
   mlir::MLIRContext* context() { return &context_; }
   mlir::OpBuilder& builder() { return builder_; }
 
@@ -72,6 +73,11 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   /// A gr.constant of `value`, called `label`.
   mlir::Value constant(mlir::ElementsAttr value, const std::string& label,
                        const std::source_location& source);
+  /// A gr.state of that name; `isParameter`: it is one of parameters().
+  mlir::Value state(mlir::ElementsAttr first, const std::string& label,
+                    const std::source_location& source, bool isParameter);
+  llvm::ArrayRef<mlir::Value> parameters() const { return parameters_; }
+  void update(const Tensor& state, const Tensor& value, const std::source_location& source);
   /// Checks the graph and hands its module, finished, to `write`.
   absl::Status save(const std::function<absl::Status(mlir::ModuleOp)>& write);
 
@@ -95,16 +101,20 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   std::string problemOfInput(const std::string& name, ElementType type,
                              const std::vector<Dim>& dims) const;
   std::string problemOfOutput(const std::string& name, const Tensor& value) const;
+  std::string problemOfUpdate(const Tensor& state, const Tensor& value);
   absl::Status finishAndWrite(const std::function<absl::Status(mlir::ModuleOp)>& write);
   void nameArguments();
 
   const std::string name_;
+  const Mode mode_;
   mlir::MLIRContext context_;
   mlir::OpBuilder builder_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;
   std::vector<std::string> inputs_;
   std::vector<Output> outputs_;
+  std::vector<mlir::Value> parameters_;
+  llvm::StringSet<> updated_;  ///< states
   std::vector<std::string> symbols_;
   std::vector<std::string> scopes_;  ///< whole prefixes, the innermost last
   llvm::StringSet<> labels_;

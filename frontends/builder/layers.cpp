@@ -31,7 +31,16 @@ class Layer : public Composite {
   }
 
   Tensor weight(const char* name, const std::vector<int64_t>& dims, const Initializer& init) {
-    return constant(name).weight({input().elementType(), dims}, init);
+    return weightMaker(name).weight({input().elementType(), dims}, init);
+  }
+  /// A statistic of the data, which no gradient changes.
+  Tensor statistic(const char* name, int64_t channels, const Initializer& init) {
+    return stateMaker(name).weight({input().elementType(), {channels}}, init);
+  }
+
+  /// Moves a statistic towards that of the batch: `momentum` is the part of it that stays.
+  void follow(const Tensor& statistic, const Tensor& batch, double momentum) {
+    graph().update(statistic, statistic * momentum + batch * (1 - momentum), source());
   }
 };
 
@@ -87,7 +96,7 @@ Tensor conv2d(const Tensor& x, int64_t channels, const std::vector<int64_t>& ker
   return builder::conv(x, filter, conv, layer.at("conv"));
 }
 
-Tensor batchNorm(const Tensor& x, double epsilon, const At& at) {
+Tensor batchNorm(const Tensor& x, const BatchNorm& options, const At& at) {
   Layer layer("batchNorm", x, at);
   layer.requireMinimumRank(2);
   int64_t channels = layer.sizeOfDim(1);
@@ -96,9 +105,16 @@ Tensor batchNorm(const Tensor& x, double epsilon, const At& at) {
   }
   Tensor scale = layer.weight("scale", {channels}, init::ones());
   Tensor bias = layer.weight("bias", {channels}, init::zeros());
-  Tensor mean = layer.weight("mean", {channels}, init::zeros());
-  Tensor variance = layer.weight("variance", {channels}, init::ones());
-  return builder::batchNorm(x, scale, bias, mean, variance, epsilon, layer.at("batch_norm"));
+  Tensor mean = layer.statistic("mean", channels, init::zeros());
+  Tensor variance = layer.statistic("variance", channels, init::ones());
+  if (layer.graph().mode() != Mode::kTraining) {
+    return builder::batchNorm(x, scale, bias, mean, variance, options.epsilon,
+                              layer.at("batch_norm"));
+  }
+  BatchNormTraining y = batchNormTraining(x, scale, bias, options.epsilon, layer.at("batch_norm"));
+  layer.follow(mean, y.mean, options.momentum);
+  layer.follow(variance, y.variance, options.momentum);
+  return y.output;
 }
 
 Tensor layerNorm(const Tensor& x, double epsilon, const At& at) {

@@ -32,9 +32,14 @@ struct Conv2d {
 Tensor conv2d(const Tensor& x, int64_t channels, const std::vector<int64_t>& kernel,
               const Conv2d& options = {}, const At& at = {});
 
-/// Normalisation of each channel (dim 1) with statistics and scale made here: mean and bias 0,
-/// variance and scale 1, until they are trained.
-Tensor batchNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});
+struct BatchNorm {
+  double epsilon = 1e-5;
+  double momentum = 0.9;  ///< the part of the running statistics that a step of training keeps
+};
+/// Normalisation of each channel (dim 1), with a scale that begins as 1 and a bias of 0: by the
+/// statistics of the batch in a graph that trains, which also moves the states "mean" (first 0) and
+/// "variance" (first 1) towards them; by these two in other graphs.
+Tensor batchNorm(const Tensor& x, const BatchNorm& options = {}, const At& at = {});
 
 /// Normalisation over the last dim, with scale 1 and bias 0.
 Tensor layerNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});

@@ -190,6 +190,13 @@ Tensor avgPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, with one value of each a channel.
 Tensor batchNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
                  const Tensor& variance, double epsilon = 1e-5, const At& at = {});
+struct BatchNormTraining {
+  Tensor output;
+  Tensor mean, variance;  ///< of all elements of each channel
+};
+/// The same by the statistics of each channel over the batch.
+BatchNormTraining batchNormTraining(const Tensor& x, const Tensor& scale, const Tensor& bias,
+                                    double epsilon = 1e-5, const At& at = {});
 /// Normalises each channel of each sample by its own statistics, then scales and shifts it.
 Tensor instanceNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
                     const At& at = {});

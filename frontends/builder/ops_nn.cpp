@@ -147,6 +147,13 @@ Tensor batchNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, const
       .create();
 }
 
+BatchNormTraining batchNormTraining(const Tensor& x, const Tensor& scale, const Tensor& bias,
+                                    double epsilon, const At& at) {
+  std::vector<Tensor> results =
+      OpCall("batch_norm_training", at, {x, scale, bias}).number("epsilon", epsilon).create(3);
+  return {results[0], results[1], results[2]};
+}
+
 Tensor instanceNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon,
                     const At& at) {
   return OpCall("instance_norm", at, {x, scale, bias}).number("epsilon", epsilon).create();

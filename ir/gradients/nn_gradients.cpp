@@ -66,6 +66,32 @@ mlir::LogicalResult BatchNormOp::buildGradient(GradientBuilder& b) {
   return mlir::success();
 }
 
+mlir::LogicalResult BatchNormTrainingOp::buildGradient(GradientBuilder& b) {
+  const Term x = b.operand(0);
+  Term dx;
+  if (!b.gradient(0).isZero()) {
+    llvm::SmallVector<Term> gradients = b.emitMany(
+        "gr.batch_norm_backward", {x, b.operand(1), b.result(1), b.result(2), b.gradient(0)},
+        {b.real("epsilon", getEpsilon().convertToDouble())}, /*results=*/3);
+    dx = gradients[0];
+    for (unsigned i : {1U, 2U}) {
+      if (b.wants(i)) {
+        b.give(i, gradients[i]);
+      }
+    }
+  }
+  auto channels = [&](Term vector) {
+    return vector.isZero() ? vector : perChannel(b, vector, x.rank());
+  };
+  const double count = static_cast<double>(countOf(x.dims())) / static_cast<double>(x.dims()[1]);
+  dx = dx + channels(b.gradient(1)) * (1 / count) +
+       channels(b.gradient(2)) * (x - channels(b.result(1))) * (2 / count);
+  if (b.wants(0)) {
+    b.give(0, dx);
+  }
+  return mlir::success();
+}
+
 mlir::LogicalResult InstanceNormOp::buildGradient(GradientBuilder& b) {
   const Term dy = b.gradient();
   llvm::SmallVector<int64_t> axes = axesFrom(2, dy.rank());

@@ -181,6 +181,27 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %resize2 = gr.resize %x scales %vector {mode = "nearest", coordinates = "asymmetric", rounding = "floor"}
     : (tensor<2x4x6x6xf32>, tensor<4xf32>) -> tensor<2x8x18x24xf32>
 
+  // What gradients are made of.
+  // CHECK: gr.batch_norm_training
+  %batch_norm_training:3 = gr.batch_norm_training %x, %vector, %vector {epsilon = 0.001 : f64}
+    : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>)
+  // CHECK-NEXT: gr.batch_norm_backward
+  %batch_norm_backward:3 = gr.batch_norm_backward %x, %vector, %batch_norm_training#1, %batch_norm_training#2, %batch_norm {epsilon = 0.001 : f64}
+    : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x4x6x6xf32>) -> (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>)
+  // CHECK-NEXT: gr.conv_backward_filter
+  %conv_backward_filter = gr.conv_backward_filter %x, %conv {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>}
+    : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<4x4x3x3xf32>
+  // CHECK-NEXT: gr.max_pool_backward
+  %max_pool_backward = gr.max_pool_backward %x, %max_pool {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<2x4x6x6xf32>, tensor<2x4x3x3xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.avg_pool_backward
+  %avg_pool_backward = gr.avg_pool_backward %avg_pool {dims = array<i64: 6, 6>, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<2x4x3x3xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.softmax_backward
+  %softmax_backward = gr.softmax_backward %softmax, %x {axis = 1 : i64, log = true} : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.layer_norm_backward
+  %layer_norm_backward:3 = gr.layer_norm_backward %reduce, %vector, %layer_norm : (tensor<2x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+
   // Attention: two heads of the query share the key's one.
   // CHECK: gr.constant
   %lone = gr.constant dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
@@ -292,6 +313,9 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %det = gr.det %x : (tensor<2x4x6x6xf32>) -> tensor<2x4xf32>
   // CHECK-NEXT: gr.random
   %random = gr.random %line {a = 0.0, b = 1.0, kind = "normal", seed = 7 : i64, to = f16} : (tensor<3xi64>) -> tensor<4x1x3xf16>
+  %step = gr.constant dense<3> : tensor<i64> : tensor<i64>
+  // CHECK: gr.random %{{.*}}, %{{.*}} {
+  %random_step = gr.random %line, %step {a = 0.0, b = 1.0, kind = "uniform", seed = 7 : i64, to = f32} : (tensor<3xi64>, tensor<i64>) -> tensor<4x1x3xf32>
 
   // Vision.
   %grid = gr.constant dense<0.5> : tensor<2x3x5x2xf32> : tensor<2x3x5x2xf32>
@@ -379,6 +403,14 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %recv = gr.recv {edge = 8 : i64, tensor_type = tensor<2x4x6x6xf32>} : () -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.recv {edge = 9 : i64, tensor_type = tensor<f32>}
   %recv2 = gr.recv {edge = 9 : i64, tensor_type = tensor<f32>} : () -> tensor<f32>
+
+  // States.
+  // CHECK-NEXT: gr.state "w" dense<1.000000e+00> : tensor<3xf32> : tensor<3xf32>
+  %stored = gr.state "w" dense<1.0> : tensor<3xf32> : tensor<3xf32>
+  // CHECK-NEXT: gr.add
+  %changed = gr.add %stored, %stored : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  // CHECK-NEXT: gr.update %{{.*}}, %{{.*}} : (tensor<3xf32>, tensor<3xf32>) -> ()
+  gr.update %stored, %changed : (tensor<3xf32>, tensor<3xf32>) -> ()
 
   // Collectives.
   // CHECK-NEXT: gr.all_reduce %{{.*}}, %{{.*}} {kind = "mean"}

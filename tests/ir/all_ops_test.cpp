@@ -17,8 +17,9 @@ namespace {
 /// The ODS records of all operations, by name.
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
-  for (const char* family : {"math", "nn", "attention", "tensor", "index", "random", "vision", "ml",
-                             "recurrent", "signal", "control", "comm"}) {
+  for (const char* family :
+       {"math", "nn", "attention", "tensor", "index", "random", "state", "vision", "ml",
+        "recurrent", "signal", "control", "comm", "backward"}) {
     std::ifstream file((llvm::Twine(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json").str());
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {
@@ -116,6 +117,7 @@ TEST_CASE_METHOD(Fixture, "flops of the large operations are what their formulas
       [&](GrOpInterface op) { flops[op->getName().getStringRef().str()] = op.cost().flops; });
   CHECK(flops["gr.conv"] == 2 * 2 * (4 * 4 * 3 * 3) * 6 * 6);
   CHECK(flops["gr.conv_transpose"] == 2 * 2 * (4 * 4 * 3 * 3) * 6 * 6);
+  CHECK(flops["gr.conv_backward_filter"] == 2 * 2 * (4 * 4 * 3 * 3) * 6 * 6);
   CHECK(flops["gr.matmul"] == 2 * 4 * 2 * 2);
   CHECK(flops["gr.max_pool"] == 4 * 2 * 4 * 3 * 3);
   CHECK(flops["gr.reduce"] == 2 * 4 * 6 * 6);

@@ -13,7 +13,8 @@ const ReferenceEntry* findEntry(absl::string_view operation) {
         referenceNorm(),    referenceAttention(),   referenceTensor(),    referenceSlice(),
         referenceIndex(),   referencePositions(),   referenceOrder(),     referenceBoxes(),
         referenceRandom(),  referenceLookup(),      referenceTrees(),     referenceVision(),
-        referenceRegions(), referenceBlocks(),      referenceRecurrent(), referenceSignal()}) {
+        referenceRegions(), referenceBlocks(),      referenceRecurrent(), referenceSignal(),
+        referenceBackward()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

@@ -84,6 +84,7 @@ absl::Span<const ReferenceEntry> referenceLookup();
 absl::Span<const ReferenceEntry> referenceTrees();
 absl::Span<const ReferenceEntry> referenceRecurrent();
 absl::Span<const ReferenceEntry> referenceSignal();
+absl::Span<const ReferenceEntry> referenceBackward();
 
 }  // namespace graphrun::devices::cpu
 

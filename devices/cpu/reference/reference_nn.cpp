@@ -1,9 +1,7 @@
 // Convolutions and pools.
 #include <algorithm>
-#include <array>
 
-#include "devices/cpu/reference/reference_support.h"
-#include "devices/executable/window.h"
+#include "devices/cpu/reference/reference_windows.h"
 
 namespace graphrun::devices::cpu {
 
@@ -12,77 +10,10 @@ KernelOr createDeformConv(const Instruction& instruction);  // reference_deform.
 
 namespace {
 
-constexpr size_t kMostSpatial = 8;
-using Position = std::array<int64_t, kMostSpatial>;
-
-/// Spatial dims of input, window and result, for loops over positions.
-struct Spatial {
-  size_t rank = 0;
-  Window window;
-  Position in{}, out{};
-  int64_t inCount = 1, outCount = 1, kernelCount = 1;
-};
-
-absl::Status checkSpatialRank(const Instruction& instruction) {
-  size_t rank = instruction.inputs[0].desc.dims.size();
-  if (rank < 3 || rank > kMostSpatial + 2 || instruction.outputs[0].desc.dims.size() != rank) {
-    return invalidInstruction(instruction, absl::StrCat("expected rank 3 to ", kMostSpatial + 2,
-                                                        " for input and result"));
-  }
-  return absl::OkStatus();
-}
-
-Spatial spatialOf(const Instruction& instruction, Window window) {
-  Spatial s;
-  const Dims& in = instruction.inputs[0].desc.dims;
-  const Dims& out = instruction.outputs[0].desc.dims;
-  s.rank = in.size() - 2;
-  s.inCount = countOf(absl::MakeSpan(in).subspan(2));
-  s.outCount = countOf(absl::MakeSpan(out).subspan(2));
-  s.kernelCount = countOf(window.kernel);
-  std::copy(in.begin() + 2, in.end(), s.in.begin());
-  std::copy(out.begin() + 2, out.end(), s.out.begin());
-  s.window = std::move(window);
-  return s;
-}
-
-/// Index of `flat` in each of `dims`.
-template <typename List>
-Position unflatten(int64_t flat, const List& dims, size_t rank) {
-  Position at{};
-  for (size_t d = rank; d > 0; --d) {
-    at[d - 1] = flat % dims[d - 1];
-    flat /= dims[d - 1];
-  }
-  return at;
-}
-
-/// Offset in the input that element `k` of the window at result position `o` covers, or -1 in the
-/// padding.
-int64_t covered(const Spatial& s, const Position& o, const Position& k) {
-  int64_t flat = 0;
-  for (size_t d = 0; d < s.rank; ++d) {
-    int64_t at = o[d] * s.window.strides[d] - s.window.padsBegin[d] + k[d] * s.window.dilations[d];
-    if (at < 0 || at >= s.in[d]) {
-      return -1;
-    }
-    flat = flat * s.in[d] + at;
-  }
-  return flat;
-}
-
-/// The same for a transposed convolution: the input position whose window has element `k` at result
-/// position `o`, or -1.
+/// As `covered`, for a transposed convolution: the input position whose window has element `k` at
+/// result position `o`, or -1.
 int64_t coveredTransposed(const Spatial& s, const Position& o, const Position& k) {
-  int64_t flat = 0;
-  for (size_t d = 0; d < s.rank; ++d) {
-    int64_t at = o[d] + s.window.padsBegin[d] - k[d] * s.window.dilations[d];
-    if (at < 0 || at % s.window.strides[d] != 0 || at / s.window.strides[d] >= s.in[d]) {
-      return -1;
-    }
-    flat = flat * s.in[d] + at / s.window.strides[d];
-  }
-  return flat;
+  return windowOver(s, s.in, o, k);
 }
 
 /// Channels of a convolution.
@@ -91,7 +22,7 @@ struct Channels {
 };
 
 absl::StatusOr<Channels> channelsOf(const Instruction& instruction, bool transposed) {
-  GR_RETURN_IF_ERROR(checkSpatialRank(instruction));
+  GR_RETURN_IF_ERROR(checkSpatialRank(instruction, instruction.outputs[0].desc.dims));
   const Dims& in = instruction.inputs[0].desc.dims;
   const Dims& filter = instruction.inputs[1].desc.dims;
   const Dims& out = instruction.outputs[0].desc.dims;
@@ -166,7 +97,8 @@ KernelOr createConvolution(const Instruction& instruction) {
           ? transposedWindowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2))
           : windowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2), false);
   GR_RETURN_IF_ERROR(window.status());
-  Spatial s = spatialOf(instruction, *std::move(window));
+  Spatial s = spatialOf(instruction.inputs[0].desc.dims, instruction.outputs[0].desc.dims,
+                        *std::move(window));
   ConvBuffers b = convBuffers(instruction);
   int64_t inGroup = c.in / c.groups;
   int64_t outGroup = c.out / c.groups;
@@ -192,40 +124,6 @@ KernelOr createConvolution(const Instruction& instruction) {
       return 0;
     });
   });
-}
-
-/// Elements that the divisor of a mean counts: those of the window within the padded input.
-int64_t countPadded(const Spatial& s, const Position& o) {
-  int64_t count = 1;
-  for (size_t d = 0; d < s.rank; ++d) {
-    int64_t start = o[d] * s.window.strides[d] - s.window.padsBegin[d];
-    int64_t inside = 0;
-    for (int64_t k = 0; k < s.window.kernel[d]; ++k) {
-      int64_t at = start + k * s.window.dilations[d];
-      inside += at < s.in[d] + s.window.padsEnd[d] ? 1 : 0;
-    }
-    count *= inside;
-  }
-  return count;
-}
-
-/// Returns where the largest element of the window at result position `o` is in the plane, the
-/// first of equal ones and NaN before all; -1 when all of it is padding.
-template <typename T>
-int64_t offsetOfMax(const Spatial& s, const T* in, const Position& o) {
-  int64_t best = -1;
-  for (int64_t k = 0; k < s.kernelCount; ++k) {
-    int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
-    if (from < 0) {
-      continue;
-    }
-    Compute<T> x = load(in[from]);
-    Compute<T> most = best < 0 ? x : load(in[best]);
-    if (best < 0 || (most == most && !(most >= x))) {
-      best = from;
-    }
-  }
-  return best;
 }
 
 template <typename T>
@@ -264,7 +162,7 @@ Compute<T> poolNorm(const Spatial& s, const T* in, const Position& o, double p) 
 
 /// The window of a pool, shapes and attributes checked.
 absl::StatusOr<Spatial> poolSpatial(const Instruction& instruction) {
-  GR_RETURN_IF_ERROR(checkSpatialRank(instruction));
+  GR_RETURN_IF_ERROR(checkSpatialRank(instruction, instruction.outputs[0].desc.dims));
   const Dims& in = instruction.inputs[0].desc.dims;
   const Dims& out = instruction.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(Dims kernel, attribute<Dims>(instruction, "kernel"));
@@ -275,7 +173,7 @@ absl::StatusOr<Spatial> poolSpatial(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Window window,
                       windowOf(instruction, absl::MakeConstSpan(in).subspan(2), kernel,
                                absl::MakeConstSpan(out).subspan(2), ceilMode));
-  return spatialOf(instruction, std::move(window));
+  return spatialOf(in, out, std::move(window));
 }
 
 /// `pool(s, plane, position, parameter)` gives one element of the result.

@@ -101,6 +101,59 @@ KernelOr createInstanceNorm(const Instruction& instruction) {
   });
 }
 
+/// Mean and variance of the channel at `x`: of `images` planes, `stride` apart.
+template <typename T>
+std::pair<double, double> channelMoments(const T* x, int64_t images, int64_t plane,
+                                         int64_t stride) {
+  auto sumOf = [&](auto term) {
+    double sum = 0;
+    for (int64_t n = 0; n < images; ++n) {
+      for (int64_t i = 0; i < plane; ++i) {
+        sum += term(static_cast<double>(load(x[n * stride + i])));
+      }
+    }
+    return sum;
+  };
+  auto count = static_cast<double>(images * plane);
+  double mean = sumOf([](double v) { return v; }) / count;
+  return {mean, sumOf([=](double v) { return (v - mean) * (v - mean); }) / count};
+}
+
+KernelOr createBatchNormTraining(const Instruction& instruction) {
+  GR_RETURN_IF_ERROR(checkChannelwise(instruction));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(instruction, "epsilon", 1e-5));
+  const Dims& in = instruction.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  if (instruction.outputs[1].desc.dims != Dims{channels} ||
+      instruction.outputs[2].desc.dims != Dims{channels}) {
+    return invalidInstruction(instruction, "mean and variance have not an element a channel");
+  }
+  std::vector<uint32_t> list = buffersOf(instruction);
+  list.push_back(instruction.outputs[1].buffer);
+  list.push_back(instruction.outputs[2].buffer);
+  return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, images = in[0], b = std::move(list)](void* const* buffers) {
+      parallelFor(channels, images * plane, [&](int64_t c) {
+        const T* x = static_cast<const T*>(buffers[b[0]]) + c * plane;
+        T* y = static_cast<T*>(buffers[b[3]]) + c * plane;
+        auto [mean, variance] = channelMoments(x, images, plane, channels * plane);
+        double factor = valueAt<T>(buffers, b[1], c) / std::sqrt(variance + epsilon);
+        double bias = valueAt<T>(buffers, b[2], c);
+        for (int64_t n = 0; n < images; ++n) {
+          for (int64_t i = n * channels * plane; i < n * channels * plane + plane; ++i) {
+            double value = (static_cast<double>(load(x[i])) - mean) * factor + bias;
+            y[i] = store<T>(static_cast<Compute<T>>(value));
+          }
+        }
+        static_cast<T*>(buffers[b[4]])[c] = store<T>(static_cast<Compute<T>>(mean));
+        static_cast<T*>(buffers[b[5]])[c] = store<T>(static_cast<Compute<T>>(variance));
+      });
+      return 0;
+    });
+  });
+}
+
 KernelOr createLayerNorm(const Instruction& instruction) {
   const Dims& in = instruction.inputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(instruction, "axis", -1));
@@ -235,6 +288,7 @@ KernelOr createSoftmax(const Instruction& instruction) {
 
 constexpr ReferenceEntry kEntries[] = {
     {"gr.batch_norm", TypeRule::kFloat, createBatchNorm, 5},
+    {"gr.batch_norm_training", TypeRule::kFloat, createBatchNormTraining, 3, 3, 3},
     {"gr.instance_norm", TypeRule::kFloat, createInstanceNorm, 3},
     {"gr.layer_norm", TypeRule::kFloat, createLayerNorm, 2, 3},
     {"gr.lrn", TypeRule::kFloat, createLrn},

@@ -1,6 +1,7 @@
-// Random numbers by Philox4x32-10: element i is a function of seed and i.
+// Random numbers by Philox4x32-10: element i is a function of seed, step and i.
 #include <array>
 #include <numbers>
+#include <optional>
 #include <random>
 
 #include "devices/cpu/reference/reference_support.h"
@@ -8,11 +9,17 @@
 namespace graphrun::devices::cpu {
 namespace {
 
+/// A counter of 128 bits.
+struct Counter {
+  uint64_t low, high;
+};
+
 /// Four words for a counter (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
-std::array<uint32_t, 4> philox(uint64_t counter, uint64_t seed) {
+std::array<uint32_t, 4> philox(Counter counter, uint64_t seed) {
   constexpr int kRounds = 10;
-  std::array<uint32_t, 4> words = {static_cast<uint32_t>(counter),
-                                   static_cast<uint32_t>(counter >> 32), 0, 0};
+  std::array<uint32_t, 4> words = {
+      static_cast<uint32_t>(counter.low), static_cast<uint32_t>(counter.low >> 32),
+      static_cast<uint32_t>(counter.high), static_cast<uint32_t>(counter.high >> 32)};
   auto low = static_cast<uint32_t>(seed);
   auto high = static_cast<uint32_t>(seed >> 32);
   for (int round = 0; round < kRounds; ++round) {
@@ -27,7 +34,7 @@ std::array<uint32_t, 4> philox(uint64_t counter, uint64_t seed) {
 }
 
 /// The two 64-bit numbers of a counter.
-std::array<uint64_t, 2> bitsOf(uint64_t counter, uint64_t seed) {
+std::array<uint64_t, 2> bitsOf(Counter counter, uint64_t seed) {
   std::array<uint32_t, 4> words = philox(counter, seed);
   return {words[0] | uint64_t{words[1]} << 32, words[2] | uint64_t{words[3]} << 32};
 }
@@ -50,10 +57,10 @@ struct Distribution {
   double a, b;
   uint64_t seed;
 
-  /// Elements 2 i and 2 i + 1.
+  /// Elements 2 i and 2 i + 1 of a step.
   template <typename T>
-  std::array<double, 2> pair(int64_t i) const {
-    std::array<uint64_t, 2> bits = bitsOf(static_cast<uint64_t>(i), seed);
+  std::array<double, 2> pair(int64_t i, uint64_t step) const {
+    std::array<uint64_t, 2> bits = bitsOf({static_cast<uint64_t>(i), step}, seed);
     if (!normal) {
       return {a + (b - a) * fraction(bits[0], kDigits<T>),
               a + (b - a) * fraction(bits[1], kDigits<T>)};
@@ -65,12 +72,25 @@ struct Distribution {
   }
 };
 
+/// The operand that has the step's number; nothing where it is left out.
+absl::StatusOr<std::optional<IntOperand>> stepOf(const Instruction& instruction) {
+  if (instruction.inputs.size() < 2) {
+    return std::nullopt;
+  }
+  GR_ASSIGN_OR_RETURN(IntOperand step, IntOperand::make(instruction, 1));
+  if (step.count != 1) {
+    return invalidInstruction(instruction, "the step is not one number");
+  }
+  return step;
+}
+
 /// The numbers of NumPy's RandomState(seed), a + (b - a) u each, in order.
 KernelOr createNumpyUniform(const Instruction& instruction, const Distribution& distribution) {
   uint32_t out = instruction.outputs[0].buffer;
   int64_t count = countOf(instruction.outputs[0].desc.dims);
-  if (distribution.normal || instruction.outputs[0].desc.type != ElementType::kF64) {
-    return invalidInstruction(instruction, "mt19937 makes uniform f64 only");
+  if (distribution.normal || instruction.outputs[0].desc.type != ElementType::kF64 ||
+      instruction.inputs.size() > 1) {
+    return invalidInstruction(instruction, "mt19937 makes uniform f64 only, of no step");
   }
   return makeKernel([=](void* const* buffers) {
     std::mt19937 random(static_cast<uint32_t>(distribution.seed));
@@ -104,14 +124,16 @@ KernelOr createRandom(const Instruction& instruction) {
     return invalidInstruction(instruction,
                               absl::StrCat("generator is \"", generator, "\", which is unknown"));
   }
+  GR_ASSIGN_OR_RETURN(std::optional<IntOperand> stepOperand, stepOf(instruction));
   uint32_t out = instruction.outputs[0].buffer;
   int64_t count = countOf(instruction.outputs[0].desc.dims);
   return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       T* y = static_cast<T*>(buffers[out]);
+      auto step = static_cast<uint64_t>(stepOperand ? stepOperand->at(buffers, 0) : 0);
       parallelRanges((count + 1) / 2, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          std::array<double, 2> pair = distribution.pair<T>(i);
+          std::array<double, 2> pair = distribution.pair<T>(i, step);
           y[2 * i] = store<T>(static_cast<Compute<T>>(pair[0]));
           if (2 * i + 1 < count) {
             y[2 * i + 1] = store<T>(static_cast<Compute<T>>(pair[1]));
@@ -124,7 +146,7 @@ KernelOr createRandom(const Instruction& instruction) {
 }
 
 constexpr ReferenceEntry kEntries[] = {
-    {"gr.random", TypeRule::kGenerate, createRandom},
+    {"gr.random", TypeRule::kGenerate, createRandom, 1, 2},
 };
 
 }  // namespace

@@ -337,4 +337,22 @@ TEST_CASE("random numbers are Philox4x32-10, the same in any type and split") {
   CHECK(std::fabs(squares / kMany - mean * mean - 4) < 0.08);
 }
 
+// Expected values: Philox4x32-10 written down in Python, which gives the three known answers.
+TEST_CASE("the step is the upper half of a random number's counter") {
+  auto random = [](int64_t step) {
+    Tensors inputs = list(i64({1}, {4}), i64({}, {0}));
+    inputs[1].as<int64_t>()[0] = step;
+    return run("gr.random",
+               {{"kind", std::string("uniform")}, {"a", 0.0}, {"b", 1.0}, {"seed", int64_t{0}}},
+               {ElementType::kF64, {4}}, std::move(inputs));
+  };
+  CHECK(random(0)[0] == std::ldexp(static_cast<double>(0xe169c58d6627e8d5ULL >> 11), -53));
+  CHECK(random(5) ==
+        Values{0.6647489580318171, 0.10628212277869065, 0.10688818580896453, 0.2368232817597924});
+  CHECK(random((int64_t{7} << 32) + 9) ==
+        Values{0.5093490886528416, 0.6525576393229269, 0.778728062286761, 0.6036820392323355});
+  CHECK(random(-1) ==
+        Values{0.5070871046832655, 0.32457449408969585, 0.20942631568332282, 0.6331820143302321});
+}
+
 }  // namespace graphrun::devices::cpu

@@ -145,9 +145,10 @@ class RandomPair {
         pair = {uniform(fraction(bits[0], digits())), uniform(fraction(bits[1], digits()))};
       }
       mlir::Value first = code_.times(number, 2), second = code_.add(first, code_.constant(1));
-      code_.storeComputed(asResult(pair[0]), 1, first);
+      const unsigned result = op_->getNumOperands();
+      code_.storeComputed(asResult(pair[0]), result, first);
       code_.code().emitIf(code_.isLess(second, code_.number(count_)),
-                          [&] { code_.storeComputed(asResult(pair[1]), 1, second); });
+                          [&] { code_.storeComputed(asResult(pair[1]), result, second); });
     });
   }
 
@@ -175,11 +176,17 @@ class RandomPair {
     return make<arith::XOrIOp>(make<arith::XOrIOp>(a, b), c);
   }
 
-  /// Philox4x32-10 (Salmon et al., 2011): the two 64-bit numbers of a counter.
+  /// Philox4x32-10 (Salmon et al., 2011): the two 64-bit numbers of a counter, whose upper half is
+  /// the step.
   std::array<mlir::Value, 2> bitsOf(mlir::Value number) {
     constexpr int kRounds = 10;
     mlir::Value counter = math_.asWhole(number);
     std::array<mlir::Value, 4> words = {lower(counter), upper(counter), word(0), word(0)};
+    if (op_.getStep()) {
+      mlir::Value step = code_.compute(1, code_.constant(0));
+      words[2] = lower(step);
+      words[3] = upper(step);
+    }
     auto seed = static_cast<uint64_t>(op_.getSeed());
     auto low = static_cast<uint32_t>(seed), high = static_cast<uint32_t>(seed >> 32);
     for (int round = 0; round < kRounds; ++round) {

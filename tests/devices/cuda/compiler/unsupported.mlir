@@ -5,6 +5,12 @@
 // REQUIRES: cuda
 
 // CHECK: // main
+// CHECK-NEXT: unsupported: gr.batch_norm_training:
+// CHECK-NEXT: unsupported: gr.batch_norm_backward:
+// CHECK-NEXT: unsupported: gr.max_pool_backward:
+// CHECK-NEXT: unsupported: gr.avg_pool_backward:
+// CHECK-NEXT: unsupported: gr.softmax_backward:
+// CHECK-NEXT: unsupported: gr.layer_norm_backward:
 // CHECK-NEXT: unsupported: gr.linear_attention:
 // CHECK-NEXT: unsupported: gr.deferred:
 // CHECK-NEXT: unsupported: gr.if:
