@@ -109,8 +109,20 @@ mlir::LogicalResult InstanceNormOp::buildGradient(GradientBuilder& b) {
 mlir::LogicalResult LayerNormOp::buildGradient(GradientBuilder& b) {
   const Term dy = b.gradient();
   int64_t first = getAxis() < 0 ? getAxis() + dy.rank() : getAxis();
+  const double epsilon = getEpsilon().convertToDouble();
+  if (b.operand(1).dims() == dy.dims().drop_front(first)) {
+    llvm::SmallVector<Term> gradients =
+        b.emitMany("gr.layer_norm_backward", {b.operand(0), b.operand(1), dy},
+                   {b.integer("axis", first), b.real("epsilon", epsilon)}, /*results=*/3);
+    for (unsigned i = 0; i < getNumOperands(); ++i) {
+      if (b.wants(i)) {
+        b.give(i, gradients[i]);
+      }
+    }
+    return mlir::success();
+  }
   llvm::SmallVector<int64_t> axes = axesFrom(first, dy.rank());
-  Normalized x(b, b.operand(0), axes, getEpsilon().convertToDouble());
+  Normalized x(b, b.operand(0), axes, epsilon);
   b.give(0, x.back(b, dy * b.operand(1), axes));
   if (b.wants(1)) {
     b.give(1, dy * x.value);
@@ -154,12 +166,8 @@ mlir::LogicalResult SoftmaxOp::buildGradient(GradientBuilder& b) {
   if (y.rank() == 0) {
     return mlir::success();  // of one element it is 1, or 0 as a logarithm
   }
-  int64_t axis = getAxis() < 0 ? getAxis() + y.rank() : getAxis();
-  if (getLog()) {
-    b.give(0, dy - exp(y) * b.sum(dy, {axis}));
-  } else {
-    b.give(0, y * (dy - b.sum(dy * y, {axis})));
-  }
+  b.give(0, b.emit("gr.softmax_backward", {y, dy},
+                   {b.integer("axis", getAxis()), b.boolean("log", getLog())}));
   return mlir::success();
 }
 

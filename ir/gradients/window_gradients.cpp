@@ -1,6 +1,5 @@
-// Gradient rules of convolutions and pools. They are compositions: a transposed convolution is the
-// exact adjoint of a convolution, and the gradient of a filter is a convolution of the input by the
-// gradient of the result, in which batch and channels change places.
+// Gradient rules of convolutions and pools. A transposed convolution is the exact adjoint of a
+// convolution; filters and pools have backward operations of their own.
 #include "ir/gradients/builder.h"
 
 namespace graphrun::ir {
@@ -94,27 +93,39 @@ Term spreadBack(GradientBuilder& b, Term y, Term filter, const SlidingWindow& wi
                  b.integers("output_shape", {}), b.integer("groups", groups)});
 }
 
-/// `x` with dims 0 and 1 exchanged; of each of `groups` of channels apart, which then stand behind
-/// each other in dim 1.
-Term exchanged(GradientBuilder& b, Term x, int64_t groups) {
-  Ints split = {x.dims()[0], groups, x.dims()[1] / groups};
-  split.append(spatialDims(x.dims()));
-  Ints order = axesFrom(0, x.rank() + 1);
-  std::swap(order[0], order[2]);
-  Ints joined = {split[2], groups * split[0]};
-  joined.append(spatialDims(x.dims()));
-  return b.reshape(b.transpose(b.reshape(x, split), order), joined);
+/// The attributes that a backward operation has of `window`. `after` is the padding behind.
+llvm::SmallVector<mlir::NamedAttribute> attributesOf(GradientBuilder& b,
+                                                     const SlidingWindow& window,
+                                                     llvm::ArrayRef<int64_t> after) {
+  Ints pads = window.before;
+  llvm::append_range(pads, after);
+  return {b.integers("kernel", window.kernel), b.integers("strides", window.strides),
+          b.integers("dilations", window.dilations), b.integers("pads", pads)};
 }
 
 /// The gradient of the filter (of `y`'s channels x those of `x` in a group) of a convolution of `x`
 /// to `y`.
 Term filterGradient(GradientBuilder& b, Term x, Term y, const SlidingWindow& window,
                     int64_t groups) {
-  // The result is put down at each place of the filter: so the steps are the filter's.
-  SlidingWindow swapped{window.out, window.dilations, window.strides,
-                        window.in,  window.kernel,    window.before};
-  Term filter = convolve(b, exchanged(b, x, groups), exchanged(b, y, 1), swapped, groups);
-  return exchanged(b, filter, 1);
+  Ints after;
+  for (size_t i = 0; i < window.rank(); ++i) {
+    after.push_back(window.behind(i));
+  }
+  llvm::SmallVector<mlir::NamedAttribute> attributes = attributesOf(b, window, after);
+  attributes.push_back(b.integer("groups", groups));
+  return b.emit("gr.conv_backward_filter", {x, y}, attributes);
+}
+
+/// The padding behind the input of a pool: what its means may count, whatever the windows reach.
+template <typename Op>
+Ints paddingAfter(Op op, const SlidingWindow& window) {
+  Ints after;
+  for (size_t i = 0; i < window.rank(); ++i) {
+    after.push_back(op.getPadding() == WindowPadding::kExplicit
+                        ? op.getPads()[window.rank() + i]
+                        : std::max<int64_t>(window.behind(i), 0));
+  }
+  return after;
 }
 
 /// Sums over all dims but the channels'.
@@ -188,14 +199,10 @@ Term addAtPlaces(GradientBuilder& b, Term dy, Term places, llvm::ArrayRef<int64_
 
 mlir::LogicalResult MaxPoolOp::buildGradient(GradientBuilder& b) {
   const Term x = b.operand(0);
-  llvm::SmallVector<Term> pooled =
-      b.emitMany("gr.max_pool_with_indices", {x},
-                 {b.integers("kernel", getKernel()), b.integers("strides", getStrides()),
-                  b.integers("dilations", getDilations()), b.integers("pads", getPads()),
-                  b.text("padding", stringifyWindowPadding(getPadding())),
-                  b.boolean("ceil_mode", getCeilMode())},
-                 /*results=*/2);
-  b.give(0, addAtPlaces(b, b.gradient(), pooled[1], x.dims(), /*isColumnMajor=*/false));
+  const Term dy = b.gradient();
+  SlidingWindow window = paddedWindow(*this, getKernel(), x, dy);
+  b.give(0, b.emit("gr.max_pool_backward", {x, dy},
+                   attributesOf(b, window, paddingAfter(*this, window))));
   return mlir::success();
 }
 
@@ -206,30 +213,13 @@ mlir::LogicalResult MaxPoolWithIndicesOp::buildGradient(GradientBuilder& b) {
 
 mlir::LogicalResult AvgPoolOp::buildGradient(GradientBuilder& b) {
   const Term x = b.operand(0);
-  Term dy = b.gradient();
+  const Term dy = b.gradient();
   SlidingWindow window = paddedWindow(*this, getKernel(), x, dy);
-  // Each mean divides by the elements of its window that count: their number is a product of one
-  // for each dim.
-  for (size_t i = 0; i < window.rank(); ++i) {
-    int64_t end = window.in[i];
-    if (getCountIncludePad()) {
-      end += getPadding() == WindowPadding::kExplicit ? getPads()[window.rank() + i]
-                                                      : std::max<int64_t>(window.behind(i), 0);
-    }
-    Ints counts;
-    for (int64_t place = 0; place < window.out[i]; ++place) {
-      int64_t count = 0;
-      for (int64_t k = 0; k < window.kernel[i]; ++k) {
-        int64_t at = place * window.strides[i] - window.before[i] + k * window.dilations[i];
-        count += (at >= 0 || getCountIncludePad()) && at < end ? 1 : 0;
-      }
-      counts.push_back(std::max<int64_t>(count, 1));
-    }
-    Ints dims(dy.rank(), 1);
-    dims[2 + i] = window.out[i];
-    dy = dy / b.castTo(b.ints(counts, dims), dy.element());
-  }
-  b.give(0, spreadBack(b, dy, windowSums(b, x, getKernel()), window, x.dims()[1]));
+  llvm::SmallVector<mlir::NamedAttribute> attributes =
+      attributesOf(b, window, paddingAfter(*this, window));
+  attributes.push_back(b.integers("dims", window.in));
+  attributes.push_back(b.boolean("count_include_pad", getCountIncludePad()));
+  b.give(0, b.emit("gr.avg_pool_backward", {dy}, attributes));
   return mlir::success();
 }
 

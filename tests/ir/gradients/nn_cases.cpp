@@ -11,6 +11,12 @@ void addNormalizations(std::vector<RuleCase>& cases) {
       cases.push_back({"gr.batch_norm", {dims, "3", "3", "3", "3"}, attributes, 0.2, 2});
     }
   }
+  for (const char* dims : {"2x3x4", "3x3", "1x3x1x5", "4x3x2x1x2"}) {
+    for (const char* attributes : {"epsilon = 0.01 : f64", "epsilon = 0.1 : f64"}) {
+      cases.push_back({"gr.batch_norm_training", {dims, "3", "3"}, attributes, -2, 2, 3});
+    }
+  }
+  cases.push_back({"gr.batch_norm_training", {"5x1x2", "1", "1"}, "", -2, 2, 3});
   for (const char* dims : {"2x3x4", "1x3x3x2", "2x3x1"}) {
     for (const char* attributes : {"epsilon = 0.01 : f64", "epsilon = 0.1 : f64"}) {
       cases.push_back({"gr.instance_norm", {dims, "3", "3"}, attributes});
@@ -22,6 +28,9 @@ void addNormalizations(std::vector<RuleCase>& cases) {
   cases.push_back({"gr.layer_norm", {"5x7", ""}, "axis = 0 : i64"});
   cases.push_back({"gr.layer_norm", {"3x1", "1"}, "epsilon = 0.1 : f64"});
   cases.push_back({"gr.layer_norm", {"0x4", "4"}});
+  cases.push_back({"gr.layer_norm", {"2x3x4", "3x4", "3x4"}, "axis = 1 : i64"});
+  cases.push_back({"gr.layer_norm", {"2x3x4", "2x3x4"}, "axis = 0 : i64, epsilon = 0.1 : f64"});
+  cases.push_back({"gr.layer_norm", {"4x5", "5", "1"}, "axis = -1 : i64"});
   cases.push_back({"gr.lrn", {"2x5x3"}, "size = 3 : i64, alpha = 0.5 : f64, beta = 0.6 : f64"});
   cases.push_back({"gr.lrn", {"1x6x2x2"}, "size = 4 : i64, alpha = 0.9 : f64, bias = 1.5 : f64"});
   cases.push_back({"gr.lrn", {"2x1x1"}, "size = 1 : i64, alpha = 0.9 : f64"});

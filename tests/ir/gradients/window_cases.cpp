@@ -26,6 +26,12 @@ void addConvolutions(std::vector<RuleCase>& cases) {
   conv({"1x2x5x5", "2x2x2x3"}, window("1, 2", "1, 1", "0, 0, 0, 0", "padding = \"same_lower\""));
   conv({"1x1x2x3x2", "2x1x2x1x2"}, window("1, 1, 1", "1, 1, 1", "0, 0, 0, 1, 0, 1"));
   conv({"0x2x5", "2x2x3"}, window("1", "1", "1, 1"));
+  conv({"1x6x5x4", "4x3x2x2"}, window("1, 3", "3, 1", "2, 0, 1, 1", "groups = 2 : i64"));
+  conv({"2x4x5x5", "4x1x3x3", "4"}, window("2, 2", "1, 1", "1, 1, 1, 1", "groups = 4 : i64"));
+  conv({"1x2x4x3x5", "2x2x2x1x3"}, window("2, 1, 3", "1, 1, 2", "1, 0, 0, 1, 1, 1"));
+  conv({"2x1x6", "1x1x2"}, window("3", "2", "0, 0"));  // the last element is not read
+  conv({"1x2x6x5", "3x2x3x2"}, window("2, 2", "1, 1", "-1, 0, 0, -1"));
+  conv({"1x2x7x6", "2x2x2x2"}, window("3, 2", "2, 2", "0, 0, 0, 0", "padding = \"same_lower\""));
   auto transposed = [&](std::vector<std::string> operands, const std::string& attributes,
                         const std::string& padding, const std::string& shape = "") {
     cases.push_back({"gr.conv_transpose", std::move(operands),
@@ -42,6 +48,9 @@ void addConvolutions(std::vector<RuleCase>& cases) {
   transposed({"1x2x3x3", "2x1x3x3"},
              window("2, 2", "1, 1", "0, 0, 0, 0", "padding = \"same_lower\""), "0, 0");
   transposed({"1x2x3x3", "2x1x3x3"}, window("2, 2", "1, 1", "0, 0, 0, 0"), "0, 0", ": 6, 7");
+  transposed({"2x4x3", "4x1x2", "4"}, window("3", "2", "1, 0", "groups = 4 : i64"), "1");
+  transposed({"1x1x2x2x3", "1x2x2x1x2"}, window("1, 2, 2", "1, 1, 2", "0, 0, 1, 0, 0, 1"),
+             "0, 1, 0");
 }
 
 void addPools(std::vector<RuleCase>& cases) {
@@ -72,15 +81,20 @@ void addPools(std::vector<RuleCase>& cases) {
       add("1x1x5x5", "3, 3", window("2, 2", "1, 1", "0, 0, 0, 0", "padding = \"same_lower\""));
       add("1x2x8x6", "3, 3", window("3, 2", "1, 1", "0, 0, 1, 1"));
       add("0x2x5", "2", window("1", "1", "0, 0"));
+      add("1x2x3x4x3", "2, 2, 3", window("1, 2, 1", "1, 1, 1", "0, 1, 1, 1, 0, 1"));
+      add("1x1x7x6", "3, 2", window("1, 3", "2, 1", "1, 0, 2, 1"));
+      add("2x1x4x4", "2, 2", window("2, 2", "1, 1", "0, 0, 0, 0", "padding = \"same_upper\""));
       if (more != std::string("ceil_mode = false")) {
         add("1x2x6x5", "3, 2", window("2, 2", "1, 1", "1, 0, 1, 1", "ceil_mode = true"));
       }
     }
   }
-  cases.push_back({"gr.max_pool",
-                   {"1x2x6x5"},
-                   absl::StrCat("kernel = array<i64: 3, 2>, ",
-                                window("2, 2", "1, 1", "1, 0, 1, 1", "ceil_mode = true"))});
+  for (const char* dims : {"1x2x6x5", "1x1x4x4", "2x1x7x8"}) {
+    cases.push_back({"gr.max_pool",
+                     {dims},
+                     absl::StrCat("kernel = array<i64: 3, 2>, ",
+                                  window("2, 3", "1, 1", "1, 0, 1, 1", "ceil_mode = true"))});
+  }
 }
 
 }  // namespace
