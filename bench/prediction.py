@@ -47,7 +47,7 @@ DRAWN_CORRELATION = 0.95
 MEMORY = 3  # %, mean
 RUNS, SECONDS = 30, 2  # of a run: so many steps, or a third of them if they take that long
 CALM, TRIES = 1.25, 3
-SHARE = 0.25  # of a run in what is known after it: kShare of runtime/session/cost_profile.cpp
+SHARE = 0.25  # of a run in what is known after it: kShare of runtime/session/profile/cost_profile.cpp
 
 
 class Reference:

@@ -57,6 +57,31 @@ struct EdgeBinding {
   bool send = false;
 };
 
+/// The first value of a state: dense row-major bytes.
+struct FirstValue {
+  std::optional<uint32_t> weight;  ///< in the plan's table; nothing: `bytes` are given
+  std::vector<uint8_t> bytes;
+  bool splat = false;  ///< the weight is one element that stands for all
+};
+
+/// A state of a program: a tensor that outlives it. Whoever runs the program binds memory to its
+/// buffers before a step, and after a step that succeeds takes what is in `next` for its value.
+struct StateBinding {
+  std::string name;
+  uint32_t buffer = 0;  ///< its value when the step begins, which the program does not write
+  std::optional<uint32_t> next;  ///< the program writes all of it in each step; nothing: no change
+  runtime::TensorSpec spec;
+  FirstValue first;
+};
+
+/// ProgramBindings are the buffers of a program that others bind.
+struct ProgramBindings {
+  std::vector<Binding> inputs;
+  std::vector<Binding> outputs;
+  std::vector<EdgeBinding> edges;
+  std::vector<StateBinding> states;
+};
+
 /// RecordMemory is the memory that a record needs beside the tensors of the graph, in bytes.
 struct RecordMemory {
   uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
@@ -65,7 +90,7 @@ struct RecordMemory {
 
 /// The memory of a program, in bytes.
 struct ProgramMemory {
-  uint64_t bytes = 0;   ///< held: weights, arena and scratch
+  uint64_t bytes = 0;   ///< held: weights, states, arena and scratch
   uint64_t shared = 0;  ///< of these, what programs that were loaded before it hold as well
   /// One for each record; empty where the device cannot tell.
   absl::Span<const RecordMemory> records;
@@ -82,12 +107,14 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual absl::Span<const OpRecord> records() const = 0;
-  /// Address of each buffer. Entries of inputs, outputs and received edges are set by the executor
-  /// before the record that uses them; the rest is fixed.
+  /// Address of each buffer. Entries of inputs, outputs, states and received edges are set by the
+  /// executor before the record that uses them; the rest is fixed.
   virtual absl::Span<void*> buffers() = 0;
-  virtual absl::Span<const Binding> inputs() const = 0;
-  virtual absl::Span<const Binding> outputs() const = 0;
-  virtual absl::Span<const EdgeBinding> edges() const = 0;
+  virtual const ProgramBindings& bindings() const = 0;
+  absl::Span<const Binding> inputs() const { return bindings().inputs; }
+  absl::Span<const Binding> outputs() const { return bindings().outputs; }
+  absl::Span<const EdgeBinding> edges() const { return bindings().edges; }
+  absl::Span<const StateBinding> states() const { return bindings().states; }
   virtual absl::Span<const std::string> labels() const = 0;
   virtual ProgramMemory memory() const = 0;
   /// Returns, where records only launch and wait, the times of the instructions that they launch,

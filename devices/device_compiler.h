@@ -18,8 +18,9 @@
 
 namespace graphrun::devices {
 
-/// Index into the plan's weights of a constant; nothing for one that is not there.
-using WeightIndex = std::function<std::optional<uint32_t>(ir::ConstantOp)>;
+/// Index into the plan's weights of what an operation has as an attribute: of a gr.constant, or of
+/// the first value of a gr.state. Nothing for one that is not there.
+using WeightIndex = std::function<std::optional<uint32_t>(mlir::Operation*)>;
 
 /// Tuning is what a compiler knows, and may find out, about the time that kernels take on the
 /// device.

@@ -35,6 +35,21 @@ std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints) {
   return bindings;
 }
 
+std::vector<StateBinding> statesOf(const std::vector<State>& states) {
+  std::vector<StateBinding> bindings;
+  bindings.reserve(states.size());
+  for (const State& state : states) {
+    StateBinding binding{state.name, state.buffer, state.next, state.first.desc.spec(), {}};
+    binding.first.bytes = state.first.data;
+    binding.first.splat = state.first.splat;
+    if (state.first.kind == BufferKind::kWeight) {
+      binding.first.weight = state.first.index;
+    }
+    bindings.push_back(std::move(binding));
+  }
+  return bindings;
+}
+
 EdgeBinding bindEdge(const Instruction& instruction, OpRecord& record) {
   const bool send = instruction.kernel == "send";
   const Argument& end = send ? instruction.inputs[0] : instruction.outputs[0];

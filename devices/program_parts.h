@@ -22,6 +22,9 @@ absl::Status checkMemoryLimit(uint64_t bytes, uint64_t limit, absl::string_view 
 /// Program::inputs or outputs.
 std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints);
 
+/// ProgramBindings::states.
+std::vector<StateBinding> statesOf(const std::vector<State>& states);
+
 /// Makes `record` that of a send or receive instruction; its label is left as it is. Returns the
 /// edge.
 EdgeBinding bindEdge(const Instruction& instruction, OpRecord& record);

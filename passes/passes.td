@@ -31,6 +31,20 @@ def SpecializeShapes : Pass<"gr-specialize-shapes", "::mlir::func::FuncOp"> {
                             "input:DxDx…, one for each input whose type is not static">];
 }
 
+def FreezeStates : Pass<"gr-freeze-states", "::mlir::func::FuncOp"> {
+  let summary = "Make a constant of each state, and remove updates";
+  let description = [{
+    For inference with what training has left: constants are folded and laid out at load.
+
+        %0 = gr.state "w" dense<1.0> : tensor<4xf32>
+        %1 = gr.add %0, %x : …
+        gr.update %0, %1 : …
+    becomes
+        %0 = gr.constant dense<1.0> : tensor<4xf32>
+        %1 = gr.add %0, %x : …
+  }];
+}
+
 def ExpandGradients : Pass<"gr-expand-gradients", "::mlir::func::FuncOp"> {
   let summary = "Differentiate: put the operations that compute it in the place of gr.gradient";
   let description = [{

@@ -4,27 +4,10 @@
 #include "ir/gradients/builder.h"
 #include "ir/gradients/watch.h"
 #include "passes/expand_gradients.h"
+#include "passes/states.h"
 
 namespace graphrun::passes {
 namespace {
-
-/// Floating-point constants but numbers, and those whose elements decide a shape.
-llvm::SmallVector<mlir::Value> parametersOf(mlir::func::FuncOp func) {
-  llvm::DenseSet<mlir::Value> deciding;
-  func.walk([&](ir::GrOpInterface op) {
-    for (mlir::Value value : op.shapeOperands()) {
-      deciding.insert(value);
-    }
-  });
-  llvm::SmallVector<mlir::Value> parameters;
-  for (ir::ConstantOp op : func.getBody().front().getOps<ir::ConstantOp>()) {
-    bool isScalar = op.getType().hasRank() && op.getType().getRank() == 0;
-    if (ir::isDifferentiable(op.getType()) && !isScalar && !deciding.contains(op)) {
-      parameters.push_back(op);
-    }
-  }
-  return parameters;
-}
 
 /// The sum of all elements of the floating-point results; null when there are none.
 mlir::Value sumOfResults(mlir::OpBuilder& builder, mlir::Operation* end) {
@@ -76,7 +59,7 @@ mlir::LogicalResult differentiateResults(mlir::func::FuncOp func, mlir::ValueRan
 }
 
 mlir::FailureOr<size_t> differentiateByParameters(mlir::func::FuncOp func) {
-  llvm::SmallVector<mlir::Value> parameters = parametersOf(func);
+  llvm::SmallVector<mlir::Value> parameters = parameterConstants(func);
   if (parameters.empty()) {
     return func.emitError() << "has 0 floating-point parameters, expected at least 1: there is "
                                "nothing to train";

@@ -28,6 +28,8 @@ absl::Status InstructionWriter::addPlain(mlir::Operation* op,
       .Case([&](ir::SendOp send) { return addSend(send, operands[0]); })
       .Case([&](ir::RecvOp receive) { return addReceive(receive); })
       .Case([&](mlir::func::ReturnOp end) { return addReturn(end, operands); })
+      .Case([&](ir::StateOp state) { return values_.addState(state); })
+      .Case([&](ir::UpdateOp) { return addUpdate(operands); })
       .Default([&](mlir::Operation*) { return addView(op, operands[0]); });
 }
 
@@ -76,25 +78,42 @@ absl::Status InstructionWriter::addReceive(ir::RecvOp op) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Argument> InstructionWriter::outputBuffer(mlir::Value value, uint32_t index,
-                                                         const llvm::DenseSet<uint32_t>& wholes) {
+absl::Status InstructionWriter::addUpdate(llvm::ArrayRef<mlir::Value> operands) {
+  GR_ASSIGN_OR_RETURN(Argument state, values_.readDense(operands[0]));
+  updates_.emplace_back(executable_.buffers[state.buffer].index, operands[1]);
+  return absl::OkStatus();
+}
+
+absl::Status InstructionWriter::finishUpdates(const llvm::DenseSet<uint32_t>& wholes) {
+  for (const auto& [index, value] : updates_) {
+    const std::string label = absl::StrCat(executable_.states[index].name, "/update");
+    GR_ASSIGN_OR_RETURN(Argument next,
+                        ownBuffer(value, BufferKind::kNextState, index, label, wholes));
+    executable_.states[index].next = next.buffer;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Argument> InstructionWriter::ownBuffer(mlir::Value value, BufferKind kind,
+                                                      uint32_t index, const std::string& label,
+                                                      const llvm::DenseSet<uint32_t>& wholes) {
   GR_ASSIGN_OR_RETURN(Argument argument, values_.readDense(value));
   Buffer& buffer = executable_.buffers[argument.buffer];
   bool isPart = buffer.within.has_value();
   if (buffer.kind == BufferKind::kArena && !isPart && !wholes.contains(argument.buffer)) {
-    // Written by its producer straight into the caller's memory.
-    buffer.kind = BufferKind::kOutput;
+    // Written by its producer straight into the memory that is bound.
+    buffer.kind = kind;
     buffer.index = index;
     return argument;
   }
   Buffer copy;
-  copy.kind = BufferKind::kOutput;
+  copy.kind = kind;
   copy.index = index;
   copy.bytes = buffer.bytes;
   Instruction instruction;
   instruction.kernel = "copy";
   instruction.operation = "copy";
-  instruction.label = "output";
+  instruction.label = label;
   instruction.inputs = {argument};
   instruction.outputs = {{values_.newBuffer(std::move(copy)), argument.desc}};
   Argument output = instruction.outputs[0];
@@ -111,8 +130,10 @@ absl::Status InstructionWriter::addReturn(mlir::func::ReturnOp op,
       wholes.insert(*buffer.within);
     }
   }
+  GR_RETURN_IF_ERROR(finishUpdates(wholes));
   for (auto [index, value] : llvm::enumerate(operands)) {
-    GR_ASSIGN_OR_RETURN(Argument output, outputBuffer(value, static_cast<uint32_t>(index), wholes));
+    GR_ASSIGN_OR_RETURN(Argument output, ownBuffer(value, BufferKind::kOutput,
+                                                   static_cast<uint32_t>(index), "output", wholes));
     auto name = partition.getResultAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
     executable_.outputs.push_back(
         {name ? name.str() : absl::StrCat("output", index), output.buffer, output.desc});

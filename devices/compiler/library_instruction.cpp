@@ -28,13 +28,16 @@ bool diesAt(mlir::Value value, mlir::Operation* user) {
   mlir::Operation* last = user->getParentOfType<ir::GroupOp>();
   last = last != nullptr ? last : user;
   if (!isReadOnce || producer == nullptr || producer->getBlock() != last->getBlock() ||
-      sharesMemory(producer) || llvm::isa<ir::ConstantOp, ir::RecvOp, ir::ReduceOp>(producer)) {
+      sharesMemory(producer) ||
+      llvm::isa<ir::ConstantOp, ir::StateOp, ir::RecvOp, ir::ReduceOp>(producer)) {
     return false;
   }
   return llvm::all_of(value.getUsers(),
                       [&](mlir::Operation* other) {
-                        // Whoever receives a sent tensor may read it until the step has ended.
-                        bool lasts = sharesMemory(other) || llvm::isa<ir::SendOp>(other);
+                        // Whoever receives a sent tensor may read it until the step has ended, and
+                        // the next value of a state stays.
+                        bool lasts =
+                            sharesMemory(other) || llvm::isa<ir::SendOp, ir::UpdateOp>(other);
                         return other == last || (!lasts && other->isBeforeInBlock(last));
                       }) &&
          llvm::count(last->getOperands(), value) == 1;

@@ -50,6 +50,36 @@ TensorDesc ValueTable::produced(mlir::Value value) const {
   return found == locations_.end() ? denseDesc(value) : found->second.front().desc;
 }
 
+absl::Status ValueTable::setContent(Buffer& buffer, mlir::Operation* op, mlir::ElementsAttr value) {
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(value);
+  buffer.splat = dense && dense.isSplat() && dense.getNumElements() > 1;
+  if (std::optional<uint32_t> index = weightIndex_(op)) {
+    buffer.kind = BufferKind::kWeight;
+    buffer.index = *index;
+    return absl::OkStatus();
+  }
+  buffer.kind = BufferKind::kConstant;
+  buffer.splat = false;
+  GR_ASSIGN_OR_RETURN(buffer.data, denseBytes(value));
+  return absl::OkStatus();
+}
+
+absl::Status ValueTable::addState(ir::StateOp op) {
+  State state;
+  state.name = op.getName().str();
+  state.first.desc = denseDesc(op.getResult());
+  GR_ASSIGN_OR_RETURN(state.first.bytes, layouts_.bytes(state.first.desc));
+  GR_RETURN_IF_ERROR(setContent(state.first, op, op.getInit()));
+  Buffer buffer;
+  buffer.kind = BufferKind::kState;
+  buffer.index = static_cast<uint32_t>(executable_.states.size());
+  buffer.bytes = state.first.bytes;
+  state.buffer = newBuffer(std::move(buffer));
+  define(op.getResult(), state.buffer, state.first.desc);
+  executable_.states.push_back(std::move(state));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Argument> ValueTable::readConstant(mlir::Value value, const TensorDesc& desc,
                                                   const TensorDesc* source) {
   ir::ConstantOp op = passes::weightOf(value);
@@ -66,16 +96,7 @@ absl::StatusOr<Argument> ValueTable::readConstant(mlir::Value value, const Tenso
   } else if (given.dims != desc.dims || given.type != desc.type) {
     buffer.source = TensorDesc{given.type, desc.dims};
   }
-  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
-  buffer.splat = dense && dense.isSplat() && dense.getNumElements() > 1;
-  if (std::optional<uint32_t> index = weightIndex_(op)) {
-    buffer.kind = BufferKind::kWeight;
-    buffer.index = *index;
-  } else {
-    buffer.kind = BufferKind::kConstant;
-    buffer.splat = false;
-    GR_ASSIGN_OR_RETURN(buffer.data, denseBytes(op.getValue()));
-  }
+  GR_RETURN_IF_ERROR(setContent(buffer, op, op.getValue()));
   return Argument{newBuffer(std::move(buffer)), desc};
 }
 

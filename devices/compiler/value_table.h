@@ -71,7 +71,12 @@ class ValueTable {
                                 const TensorDesc* source = nullptr);
   absl::StatusOr<Argument> readDense(mlir::Value value) { return read(value, denseDesc(value)); }
 
+  /// Adds the state `op` to the executable, and its value when a step begins to the table.
+  absl::Status addState(ir::StateOp op);
+
  private:
+  /// Sets what a stored buffer is filled from: `value`, an attribute of `op`.
+  absl::Status setContent(Buffer& buffer, mlir::Operation* op, mlir::ElementsAttr value);
   /// `value` is a weight (passes::weightOf).
   absl::StatusOr<Argument> readConstant(mlir::Value value, const TensorDesc& desc,
                                         const TensorDesc* source);

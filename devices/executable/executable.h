@@ -40,7 +40,16 @@ inline std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims) {
   return strides;
 }
 
-enum class BufferKind : uint8_t { kArena, kWeight, kConstant, kInput, kOutput, kReceive };
+enum class BufferKind : uint8_t {
+  kArena,
+  kWeight,
+  kConstant,
+  kInput,
+  kOutput,
+  kReceive,
+  kState,
+  kNextState
+};
 
 /// Elements of an 8-bit floating-point type, each of which stands for `factor` times itself.
 struct Quantization {
@@ -52,7 +61,8 @@ struct Buffer {
   BufferKind kind = BufferKind::kArena;
   uint64_t offset = 0;  ///< kArena
   uint64_t bytes = 0;   ///< in `desc`'s layout
-  uint32_t index = 0;   ///< kWeight: in the plan; kInput, kOutput: endpoint; kReceive: edge
+  uint32_t index = 0;   ///< kWeight: in the plan; kInput, kOutput: endpoint; kReceive: edge;
+                        ///< kState, kNextState: in Executable::states
   TensorDesc desc;      ///< kWeight, kConstant: the layout that kernels expect
   std::optional<TensorDesc> source;  ///< kWeight, kConstant: how to read the given bytes
   bool splat = false;                ///< kWeight: one element stands for all
@@ -150,12 +160,21 @@ struct Endpoint {
   TensorDesc desc;
 };
 
+/// A tensor that outlives steps and programs. Always dense row-major.
+struct State {
+  std::string name;
+  uint32_t buffer = 0;           ///< of its value when the step begins
+  std::optional<uint32_t> next;  ///< of its value when the next one begins, if it changes
+  Buffer first;                  ///< its first value, in no buffer of the program: isStored()
+};
+
 struct Executable {
   std::string fingerprint;
   std::vector<Buffer> buffers;
   std::vector<Instruction> instructions;
   std::vector<Endpoint> inputs;
   std::vector<Endpoint> outputs;
+  std::vector<State> states;
   uint64_t arenaBytes = 0;
   std::vector<uint8_t> code;  ///< an image as the device loads it; empty: none
 };
@@ -171,8 +190,8 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes, Layou
 /// The file form of `executable`.
 std::vector<uint8_t> writeExecutable(const Executable& executable);
 
-/// Returns the bytes of weights as they are laid out and of the arena. InvalidArgument when that is
-/// more than can be.
+/// Returns the bytes of weights as they are laid out, of states and of the arena. InvalidArgument
+/// when that is more than can be.
 absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 
 /// The consistency that readExecutable demands.

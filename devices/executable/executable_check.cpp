@@ -72,7 +72,9 @@ absl::Status checkBuffer(const Executable& executable, const Buffer& buffer,
     case BufferKind::kInput:
     case BufferKind::kOutput:
     case BufferKind::kReceive:
-      return absl::OkStatus();  // checked with the endpoint or the instruction
+    case BufferKind::kState:
+    case BufferKind::kNextState:
+      return absl::OkStatus();  // checked with the endpoint, the instruction or the state
   }
   return invalid(where, "unknown kind");
 }
@@ -98,6 +100,44 @@ absl::Status checkEndpoint(const Executable& executable, const Endpoint& endpoin
   return absl::OkStatus();
 }
 
+/// Buffer `id` is that of state `index`, and has the bytes of its first value.
+absl::Status checkStateBuffer(const Executable& executable, uint32_t id, size_t index,
+                              BufferKind kind, absl::string_view where) {
+  if (id >= executable.buffers.size()) {
+    return invalid(where, absl::StrCat("no buffer ", id));
+  }
+  const Buffer& buffer = executable.buffers[id];
+  if (buffer.kind != kind || buffer.index != index) {
+    return invalid(where, absl::StrCat("buffer ", id, " is not bound to it"));
+  }
+  const uint64_t bytes = executable.states[index].first.bytes;
+  return buffer.bytes == bytes ? absl::OkStatus()
+                               : invalid(where, absl::StrCat("needs ", bytes, " bytes, its buffer ",
+                                                             id, " has ", buffer.bytes));
+}
+
+absl::Status checkState(const Executable& executable, size_t index, LayoutBytes layoutBytes) {
+  const State& state = executable.states[index];
+  const std::string where = absl::StrCat("state ", state.name);
+  const Buffer& first = state.first;
+  if (!first.isStored() || !first.desc.layout.empty() || first.source || first.quantized) {
+    return invalid(where, "its first value is no plain dense tensor");
+  }
+  GR_RETURN_IF_ERROR(checkStored(first, where, layoutBytes));
+  if (first.bytes != first.desc.spec().byteSize()) {
+    return invalid(where, absl::StrCat("has ", first.bytes, " bytes, expected ",
+                                       first.desc.spec().byteSize()));
+  }
+  if (first.kind == BufferKind::kConstant && first.data.size() != first.bytes) {
+    return invalid(where, absl::StrCat("its first value has ", first.data.size(),
+                                       " bytes, expected ", first.bytes));
+  }
+  GR_RETURN_IF_ERROR(checkStateBuffer(executable, state.buffer, index, BufferKind::kState, where));
+  return state.next
+             ? checkStateBuffer(executable, *state.next, index, BufferKind::kNextState, where)
+             : absl::OkStatus();
+}
+
 absl::Status checkArgument(const Executable& executable, const Argument& argument,
                            absl::string_view where, LayoutBytes layoutBytes) {
   if (argument.buffer >= executable.buffers.size()) {
@@ -112,11 +152,13 @@ absl::Status checkArgument(const Executable& executable, const Argument& argumen
   return absl::OkStatus();
 }
 
-/// The results of an instruction must not land in what is to stay: weights, constants, inputs.
+/// The results of an instruction must not land in what is to stay: weights, constants, inputs, and
+/// what states were when the step began.
 absl::Status checkWritable(const Executable& executable, const Argument& argument,
                            absl::string_view where) {
   BufferKind kind = executable.buffers[argument.buffer].kind;
-  if (kind == BufferKind::kWeight || kind == BufferKind::kConstant || kind == BufferKind::kInput) {
+  if (kind == BufferKind::kWeight || kind == BufferKind::kConstant || kind == BufferKind::kInput ||
+      kind == BufferKind::kState) {
     return invalid(where, absl::StrCat("writes buffer ", argument.buffer, ", which is read-only"));
   }
   return absl::OkStatus();
@@ -171,6 +213,15 @@ absl::Status checkInstruction(const Executable& executable, const Instruction& i
              : absl::OkStatus();
 }
 
+bool isBoundToState(const Executable& executable, uint32_t id) {
+  const Buffer& buffer = executable.buffers[id];
+  if (buffer.index >= executable.states.size()) {
+    return false;
+  }
+  const State& state = executable.states[buffer.index];
+  return buffer.kind == BufferKind::kState ? state.buffer == id : state.next == id;
+}
+
 /// Every buffer that someone else binds has exactly one place that says its size.
 absl::Status checkBound(const Executable& executable) {
   absl::flat_hash_set<uint32_t> received;
@@ -185,6 +236,12 @@ absl::Status checkBound(const Executable& executable) {
     const std::vector<Endpoint>& ends =
         buffer.kind == BufferKind::kInput ? executable.inputs : executable.outputs;
     bool endpoint = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
+    if (buffer.kind == BufferKind::kState || buffer.kind == BufferKind::kNextState) {
+      if (!isBoundToState(executable, i)) {
+        return invalid(absl::StrCat("buffer ", i), "is bound to no state");
+      }
+      continue;
+    }
     bool bound = endpoint ? buffer.index < ends.size() && ends[buffer.index].buffer == i
                           : buffer.kind != BufferKind::kReceive || received.contains(i);
     if (!bound) {
@@ -200,6 +257,12 @@ absl::StatusOr<uint64_t> memoryOf(const Executable& executable) {
   uint64_t bytes = executable.arenaBytes;
   for (const Buffer& buffer : executable.buffers) {
     if (buffer.isStored() && __builtin_add_overflow(bytes, buffer.bytes, &bytes)) {
+      return absl::InvalidArgumentError("executable: it is larger than all memory");
+    }
+  }
+  for (const State& state : executable.states) {
+    const uint64_t own = state.first.bytes * (state.next ? 2 : 1);
+    if (own < state.first.bytes || __builtin_add_overflow(bytes, own, &bytes)) {
       return absl::InvalidArgumentError("executable: it is larger than all memory");
     }
   }
@@ -221,6 +284,13 @@ absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutByt
   for (size_t i = 0; i < executable.outputs.size(); ++i) {
     GR_RETURN_IF_ERROR(
         checkEndpoint(executable, executable.outputs[i], i, BufferKind::kOutput, layoutBytes));
+  }
+  absl::flat_hash_set<absl::string_view> states;
+  for (size_t i = 0; i < executable.states.size(); ++i) {
+    GR_RETURN_IF_ERROR(checkState(executable, i, layoutBytes));
+    if (!states.insert(executable.states[i].name).second) {
+      return invalid(absl::StrCat("state ", executable.states[i].name), "is there twice");
+    }
   }
   for (size_t i = 0; i < executable.instructions.size(); ++i) {
     GR_RETURN_IF_ERROR(checkInstruction(executable, executable.instructions[i], i, layoutBytes));

@@ -6,6 +6,8 @@ namespace graphrun::devices {
 namespace {
 
 constexpr uint32_t kVersion = 1;
+/// State::next where there is none.
+constexpr uint32_t kNoBuffer = 0xffffffff;
 
 std::string text(const flatbuffers::String* s) { return s == nullptr ? std::string() : s->str(); }
 
@@ -120,6 +122,14 @@ Endpoint readEndpoint(const fb::Endpoint& in) {
   return {text(in.name()), in.buffer(), readDesc(in.desc())};
 }
 
+State readState(const fb::State& in) {
+  State out{text(in.name()), in.buffer(), std::nullopt, readBuffer(*in.first())};
+  if (in.next() != kNoBuffer) {
+    out.next = in.next();
+  }
+  return out;
+}
+
 absl::StatusOr<Instruction> readInstruction(const fb::Instruction& in) {
   Instruction out;
   out.kernel = text(in.kernel());
@@ -190,6 +200,7 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes,
   out.buffers = eachOf(in.buffers(), readBuffer);
   out.inputs = eachOf(in.inputs(), readEndpoint);
   out.outputs = eachOf(in.outputs(), readEndpoint);
+  out.states = eachOf(in.states(), readState);
   out.code = listOf(in.code());
   for (uint32_t i = 0; in.instructions() != nullptr && i < in.instructions()->size(); ++i) {
     GR_ASSIGN_OR_RETURN(Instruction instruction, readInstruction(*in.instructions()->Get(i)));

@@ -123,6 +123,19 @@ Offset<fb::Endpoint> writeEndpoint(FlatBufferBuilder& b, const Endpoint& endpoin
   return fb::CreateEndpoint(b, name, endpoint.buffer, writeDesc(b, endpoint.desc));
 }
 
+Offset<fb::State> writeState(FlatBufferBuilder& b, const State& state) {
+  auto name = b.CreateString(state.name);
+  auto first = writeBuffer(b, state.first);
+  fb::StateBuilder builder(b);
+  builder.add_name(name);
+  builder.add_buffer(state.buffer);
+  builder.add_first(first);
+  if (state.next) {
+    builder.add_next(*state.next);
+  }
+  return builder.Finish();
+}
+
 }  // namespace
 
 std::vector<uint8_t> writeExecutable(const Executable& executable) {
@@ -132,10 +145,11 @@ std::vector<uint8_t> writeExecutable(const Executable& executable) {
   auto instructions = eachOf(b, executable.instructions, writeInstruction);
   auto inputs = eachOf(b, executable.inputs, writeEndpoint);
   auto outputs = eachOf(b, executable.outputs, writeEndpoint);
+  auto states = eachOf(b, executable.states, writeState);
   auto code = vectorOrNull(b, executable.code);
   uint64_t checksum = format::checksumOf(executable.code);
   fb::FinishExecutableBuffer(
-      b, fb::CreateExecutable(b, 1, fingerprint, buffers, instructions, inputs, outputs,
+      b, fb::CreateExecutable(b, 1, fingerprint, buffers, instructions, inputs, outputs, states,
                               executable.arenaBytes, code, checksum));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }

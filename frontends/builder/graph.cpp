@@ -156,6 +156,68 @@ absl::StatusOr<runtime::MemoryFile> Graph::saveToMemory() {
   return file;
 }
 
+/// Finishes one graph after the other, and writes them while all are.
+class ModelSaver {
+ public:
+  using Write = std::function<absl::Status(llvm::ArrayRef<mlir::ModuleOp>)>;
+
+  ModelSaver(absl::Span<Graph* const> graphs, Write write)
+      : graphs_(graphs), write_(std::move(write)) {}
+
+  absl::Status save() {
+    llvm::StringSet<> names;
+    for (const Graph* graph : graphs_) {
+      if (!names.insert(graph->name()).second) {
+        return absl::InvalidArgumentError(absl::StrCat("two graphs of the model are called '",
+                                                       graph->name(),
+                                                       "', expected a name of its own for each"));
+      }
+    }
+    return graphs_.empty() ? absl::InvalidArgumentError("a model needs at least one graph")
+                           : saveFrom(0);
+  }
+
+ private:
+  absl::Status saveFrom(size_t index) {
+    if (index == graphs_.size()) {
+      return write_(modules_);
+    }
+    Graph& graph = *graphs_[index];
+    return graph.impl_->save([&](mlir::ModuleOp module) {
+      mlir::func::FuncOp function = *passes::graphOf(module);
+      const std::string name = function.getSymName().str();
+      function.setSymName(graph.name());
+      modules_.push_back(module);
+      absl::Status saved = saveFrom(index + 1);
+      function.setSymName(name);
+      return saved;
+    });
+  }
+
+  absl::Span<Graph* const> graphs_;
+  Write write_;
+  std::vector<mlir::ModuleOp> modules_;
+};
+
+absl::Status saveModel(absl::Span<Graph* const> graphs, const std::string& path) {
+  return ModelSaver(graphs,
+                    [&](llvm::ArrayRef<mlir::ModuleOp> modules) {
+                      return passes::saveModel(modules, path);
+                    })
+      .save();
+}
+
+absl::StatusOr<runtime::MemoryFile> saveModelToMemory(absl::Span<Graph* const> graphs) {
+  GR_ASSIGN_OR_RETURN(runtime::MemoryFile file, runtime::MemoryFile::create("a model of graphs"));
+  absl::Status saved = ModelSaver(graphs, [&](llvm::ArrayRef<mlir::ModuleOp> modules) {
+                         return passes::saveModel(modules, file);
+                       }).save();
+  if (!saved.ok()) {
+    return saved;
+  }
+  return file;
+}
+
 absl::StatusOr<TemporaryModel> Graph::saveTemporary() {
   std::error_code error;
   std::string folder = (std::filesystem::temp_directory_path(error) / "graphrun-XXXXXX").string();

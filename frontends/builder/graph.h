@@ -160,7 +160,8 @@ class Graph {
   Tensor constantOf(ElementType type, const void* values, size_t count,
                     const std::vector<int64_t>& dims, const At& at);
 
-  friend absl::Status saveModel(absl::Span<Graph* const> graphs, const std::string& path);
+  friend class GraphImpl;
+  friend class ModelSaver;
 
   std::shared_ptr<GraphImpl> impl_;
 };
@@ -170,6 +171,8 @@ class Graph {
 /// equal values. InvalidArgument with all problems of a graph, or of these; nothing is written
 /// then.
 absl::Status saveModel(absl::Span<Graph* const> graphs, const std::string& path);
+/// The same into memory, for Session::create.
+absl::StatusOr<runtime::MemoryFile> saveModelToMemory(absl::Span<Graph* const> graphs);
 
 }  // namespace graphrun::builder
 

@@ -319,6 +319,34 @@ void GraphImpl::update(const Tensor& state, const Tensor& value,
   }
 }
 
+std::vector<Tensor> GraphImpl::adopt(mlir::func::FuncOp imported, mlir::ValueRange parameters) {
+  mlir::Block& from = imported.getBody().front();
+  mlir::Block& to = function_.getBody().front();
+  if (auto names = imported->getAttrOfType<mlir::ArrayAttr>(ir::kSymbolsAttr)) {
+    for (mlir::Attribute name : names) {
+      symbols_.push_back(llvm::cast<mlir::StringAttr>(name).str());
+    }
+  }
+  for (mlir::BlockArgument argument : from.getArguments()) {
+    inputs_.push_back(passes::inputName(imported, argument.getArgNumber()));
+    argument.replaceAllUsesWith(to.addArgument(argument.getType(), argument.getLoc()));
+  }
+  for (mlir::Operation& op : from.without_terminator()) {
+    labels_.insert(passes::labelOf(op.getLoc()));
+  }
+  imported.walk([&](ir::UpdateOp update) {
+    updated_.insert(update.getState().getDefiningOp<ir::StateOp>().getName());
+  });
+  std::vector<Tensor> results;
+  for (mlir::Value result : from.getTerminator()->getOperands()) {
+    results.push_back(tensorOf(result));
+  }
+  from.getTerminator()->erase();
+  to.getOperations().splice(to.end(), from.getOperations());
+  parameters_.assign(parameters.begin(), parameters.end());
+  return results;
+}
+
 void GraphImpl::nameArguments() {
   llvm::SmallVector<mlir::Type> results;
   for (const Output& output : outputs_) {

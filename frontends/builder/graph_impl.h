@@ -24,6 +24,8 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
  public:
   GraphImpl(std::string name, Mode mode);
 
+  static GraphImpl& of(Graph& graph) { return *graph.impl_; }
+
   const std::string& name() const { return name_; }
   Mode mode() const { return mode_; }
   mlir::MLIRContext* context() { return &context_; }
@@ -78,6 +80,9 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
                     const std::source_location& source, bool isParameter);
   llvm::ArrayRef<mlir::Value> parameters() const { return parameters_; }
   void update(const Tensor& state, const Tensor& value, const std::source_location& source);
+  /// Moves the operations of a function of this context here, where nothing was made yet, with
+  /// `parameters` among its states. Gives its results.
+  std::vector<Tensor> adopt(mlir::func::FuncOp imported, mlir::ValueRange parameters);
   /// Checks the graph and hands its module, finished, to `write`.
   absl::Status save(const std::function<absl::Status(mlir::ModuleOp)>& write);
 

@@ -6,6 +6,7 @@
 #include "frontends/onnx/node_order.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
+#include "ir/folding.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include "passes/device_hints.h"
 #include "passes/passes.h"
@@ -41,11 +42,12 @@ GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer, const std::st
 }
 
 GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, ExternalData& files,
-                         Problems& problems)
+                         Problems& problems, const ImportOptions& options)
     : context_(context),
       model_(model),
       files_(files),
       problems_(problems),
+      options_(options),
       functions_(model, problems),
       annotations_(context, model),
       builder_(context),
@@ -57,6 +59,9 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImport::run() {
   makeFunction();
   importNodes();
   finish();
+  if (options_.training) {
+    countSteps();
+  }
   emitWarnings();
   return std::move(module_);
 }
@@ -355,14 +360,16 @@ void GraphImport::importNode(int index) {
   if (untyped && !hasBody) {
     outputs = defer(node, version->second, *inputs, loc);
   } else {
-    Node::Context context{builder_, problems_,
+    Node::Context context{builder_,
+                          problems_,
                           [&](llvm::StringRef name) { return scope_->used.contains(name); },
                           [&](::onnx::GraphProto& graph, mlir::Block& block,
                               mlir::ValueRange values) { return importBody(graph, block, values); },
                           [&](llvm::StringRef name) {
                             Entry* entry = find(name);
                             return entry == nullptr ? mlir::Value() : valueOf(name, *entry);
-                          }};
+                          },
+                          options_.training};
     mlir::Block* block = builder_.getInsertionBlock();
     mlir::Operation* before = block->empty() ? nullptr : &block->back();
     Node imported(context, node, *row, version->second, where, loc, *inputs);
@@ -399,6 +406,32 @@ void GraphImport::defineOutputs(const ::onnx::NodeProto& node, Values outputs,
       checkDeclared(node.output(i), *declared->second, outputs[i], where);
     }
   }
+}
+
+void GraphImport::countSteps() {
+  llvm::SmallVector<ir::RandomOp> draws;
+  function_.walk([&](ir::RandomOp op) {
+    if (!op.getStep() && op.getGenerator() == ir::RandomGenerator::kPhilox) {
+      draws.push_back(op);
+    }
+  });
+  if (draws.empty()) {
+    return;
+  }
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  mlir::Block& body = function_.getBody().front();
+  builder_.setInsertionPointToStart(&body);
+  mlir::Location loc = named(context_, kStepState);
+  auto type = mlir::RankedTensorType::get({}, builder_.getI64Type());
+  auto step = builder_.create<ir::StateOp>(loc, type, builder_.getStringAttr(kStepState),
+                                           ir::makeInts(type, {0}));
+  for (ir::RandomOp draw : draws) {
+    draw.getStepMutable().assign(step);
+  }
+  builder_.setInsertionPoint(body.getTerminator());
+  mlir::Value one = builder_.create<ir::ConstantOp>(loc, type, ir::makeInts(type, {1}));
+  mlir::Value next = builder_.create<ir::AddOp>(loc, type, step, one);
+  builder_.create<ir::UpdateOp>(loc, step, next);
 }
 
 void GraphImport::finish() {

@@ -6,6 +6,7 @@
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/functions.h"
 #include "frontends/onnx/graph_types.h"
+#include "frontends/onnx/importer.h"
 #include "frontends/onnx/op_table.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
@@ -21,7 +22,7 @@ class GraphImport {
  public:
   /// `files` has the weights that lie beside the model.
   GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, ExternalData& files,
-              Problems& problems);
+              Problems& problems, const ImportOptions& options);
 
   /// The module, or one that is not to be used when there are problems. Declared shapes of
   /// intermediate values and outputs that are not theirs are warned of (mlir::emitWarning), and not
@@ -93,6 +94,8 @@ class GraphImport {
                      const std::string& where);
   /// Warns of what was noted, up to a bound.
   void emitWarnings();
+  /// Makes each step draw other random numbers.
+  void countSteps();
   const std::string& nodeName(int index) const { return scope_->names[static_cast<size_t>(index)]; }
   std::string label(int index) const;
 
@@ -100,6 +103,7 @@ class GraphImport {
   ::onnx::ModelProto& model_;
   ExternalData& files_;
   Problems& problems_;
+  const ImportOptions& options_;
   OpTable table_;
   Functions functions_;
   DeviceAnnotations annotations_;

@@ -30,11 +30,12 @@ absl::Status verifyModule(mlir::ModuleOp module, absl::string_view name) {
 }
 
 absl::StatusOr<Module> importModel(mlir::MLIRContext& context, ::onnx::ModelProto& model,
-                                   absl::string_view name, const std::string& folder) {
+                                   absl::string_view name, const std::string& folder,
+                                   const ImportOptions& options) {
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   Problems problems;
   ExternalData files(folder);
-  Module module = GraphImport(&context, model, files, problems).run();
+  Module module = GraphImport(&context, model, files, problems, options).run();
   GR_RETURN_IF_ERROR(problems.status(llvm::StringRef(name.data(), name.size())));
   GR_RETURN_IF_ERROR(verifyModule(*module, name));
   return module;
@@ -47,15 +48,16 @@ std::string folderOf(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<Module> importOnnx(mlir::MLIRContext& context, const std::string& path) {
+absl::StatusOr<Module> importOnnx(mlir::MLIRContext& context, const std::string& path,
+                                  const ImportOptions& options) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, readModel(path));
-  return importModel(context, *model, path, folderOf(path));
+  return importModel(context, *model, path, folderOf(path), options);
 }
 
 absl::StatusOr<Module> importOnnxBytes(mlir::MLIRContext& context, absl::string_view bytes,
                                        absl::string_view name) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, parseModel(bytes, name));
-  return importModel(context, *model, name, "");
+  return importModel(context, *model, name, "", {});
 }
 
 }  // namespace graphrun::frontends

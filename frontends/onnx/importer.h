@@ -12,6 +12,17 @@
 
 namespace graphrun::frontends {
 
+struct ImportOptions {
+  /// The graph is to train: BatchNormalization and Dropout do what they do in training, whatever
+  /// the file says, and each running statistic is a gr.state called as its initializer, which the
+  /// graph updates. Random numbers are others in each step: they depend on the state kStepState, an
+  /// i64 which the graph counts.
+  bool training = false;
+};
+
+/// The state that counts the steps of a graph which trains and draws random numbers.
+inline constexpr char kStepState[] = "training/step";
+
 /// Imports the ONNX model in the file `path`.
 ///
 /// The module holds one function, `main`: an argument for each graph input that has no initializer,
@@ -29,7 +40,8 @@ namespace graphrun::frontends {
 /// InvalidArgument when it is no ONNX model or one that GraphRun cannot run: the message then has
 /// one line for each problem of the file.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importOnnx(mlir::MLIRContext& context,
-                                                             const std::string& path);
+                                                             const std::string& path,
+                                                             const ImportOptions& options = {});
 
 /// The same for a serialised model in memory; `name` stands for the file's in messages. `bytes` may
 /// go away afterwards.

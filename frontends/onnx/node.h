@@ -56,6 +56,8 @@ class Node {
     /// The value of a name in the graph; null, not reported, when there is none yet, or it failed.
     /// Absent for a deferred node.
     std::function<mlir::Value(llvm::StringRef)> valueOf = nullptr;
+    /// The graph is to train: see ImportOptions::training.
+    bool trains = false;
   };
 
   /// `inputs` has a null value for each optional input that is left out. Borrows everything.
@@ -70,6 +72,8 @@ class Node {
   llvm::StringRef outputName(size_t i) const { return proto_.output(static_cast<int>(i)); }
   int64_t opset() const { return opset_; }
   llvm::StringRef target() const { return row_.target; }
+  /// The graph is to train, whatever the node says of itself.
+  bool trains() const { return context_.trains; }
   bool failed() const { return failed_; }
   /// The node cannot be imported before more is known; nothing is reported, and what its handler
   /// has made is void. `needed` are the values whose elements it has to know.

@@ -1,8 +1,6 @@
 #include "frontends/onnx/placement_writer.h"
 
 #include <algorithm>
-#include <climits>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -11,15 +9,13 @@
 #include "absl/strings/str_split.h"
 #include "frontends/onnx/device_annotations.h"
 #include "frontends/onnx/functions.h"
+#include "frontends/onnx/model_copy.h"
 #include "frontends/onnx/model_file.h"
 #include "frontends/onnx/node_names.h"
-#include "runtime/base/atomic_file.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::frontends {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr char kConfiguration[] = "graphrun";
 constexpr char kDeviceKey[] = "graphrun.device";
@@ -64,47 +60,6 @@ void forEachNode(NodeList& nodes, const std::string& prefix, Visit visit) {
       }
     }
   }
-}
-
-bool isExternal(const ::onnx::TensorProto& tensor) {
-  return tensor.data_location() == ::onnx::TensorProto::EXTERNAL;
-}
-
-template <typename Tensors>
-bool anyExternal(const Tensors& tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), isExternal);
-}
-
-bool hasExternalData(const ::onnx::GraphProto& graph);
-
-bool hasExternalData(const NodeList& nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [](const ::onnx::NodeProto& node) {
-    return std::any_of(node.attribute().begin(), node.attribute().end(),
-                       [](const ::onnx::AttributeProto& attribute) {
-                         return isExternal(attribute.t()) || anyExternal(attribute.tensors()) ||
-                                (attribute.has_g() && hasExternalData(attribute.g()));
-                       });
-  });
-}
-
-bool hasExternalData(const ::onnx::GraphProto& graph) {
-  return anyExternal(graph.initializer()) || hasExternalData(graph.node());
-}
-
-bool hasExternalData(const ::onnx::ModelProto& model) {
-  return hasExternalData(model.graph()) ||
-         std::any_of(model.functions().begin(), model.functions().end(),
-                     [](const auto& function) { return hasExternalData(function.node()); }) ||
-         std::any_of(model.training_info().begin(), model.training_info().end(),
-                     [](const auto& training) {
-                       return hasExternalData(training.initialization()) ||
-                              hasExternalData(training.algorithm());
-                     });
-}
-
-fs::path absoluteFolderOf(const std::string& path) {
-  std::error_code error;
-  return fs::weakly_canonical(fs::absolute(path, error).parent_path(), error);
 }
 
 std::string* metadata(::onnx::NodeProto& node, const char* key) {
@@ -326,33 +281,14 @@ class PlacementWriter {
   std::vector<std::string> splitCalls_;
 };
 
-absl::Status save(const ::onnx::ModelProto& model, const std::string& path) {
-  std::string bytes;
-  if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot write ", path, ": with its annotations the model has ",
-                     model.ByteSizeLong(), " bytes, more than the ", INT_MAX,
-                     " of an ONNX message; save it with external data first"));
-  }
-  GR_ASSIGN_OR_RETURN(runtime::AtomicFile file, runtime::AtomicFile::create(path));
-  GR_RETURN_IF_ERROR(file.write(
-      absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
-  return file.commit();
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> writePlacement(const std::string& path, const NodePlacement& placement,
                                            const std::string& outPath) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, readModel(path));
-  if (absoluteFolderOf(path) != absoluteFolderOf(outPath) && hasExternalData(*model)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot write ", outPath, ": the weights of ", path,
-                     " are in files beside it, which a copy elsewhere would miss; write into ",
-                     absoluteFolderOf(path).string()));
-  }
+  GR_RETURN_IF_ERROR(checkCopy(*model, path, outPath));
   std::string warnings = PlacementWriter(*model, placement).run();
-  GR_RETURN_IF_ERROR(save(*model, outPath));
+  GR_RETURN_IF_ERROR(writeModel(*model, outPath));
   return warnings;
 }
 

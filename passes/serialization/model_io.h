@@ -84,10 +84,11 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importGraph(const format::Grap
                                                               const WeightSourceView& weights,
                                                               mlir::MLIRContext& context);
 
-/// Writes the one graph of `module` to `path`, all of it or nothing.
-absl::Status saveModel(mlir::ModuleOp module, const std::string& path);
+/// Writes the graph of each module to `path`, all of it or nothing. Those behind the first have
+/// names of their own, their functions'; states of one name must begin with equal values.
+absl::Status saveModel(llvm::ArrayRef<mlir::ModuleOp> modules, const std::string& path);
 /// The same into memory; the file is new and is sealed.
-absl::Status saveModel(mlir::ModuleOp module, runtime::MemoryFile& file);
+absl::Status saveModel(llvm::ArrayRef<mlir::ModuleOp> modules, runtime::MemoryFile& file);
 
 /// Maps and reads a model file. The weights stay where they are mapped, for the context's life.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> loadModel(const std::string& path,

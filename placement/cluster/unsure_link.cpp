@@ -5,7 +5,7 @@
 namespace graphrun::placement {
 namespace {
 
-/// As of an outlier of several measurements (runtime/session/cost_profile.cpp).
+/// As of an outlier of several measurements (runtime/session/profile/cost_profile.cpp).
 constexpr int64_t kSlowest = 3;
 
 LinkLine bounded(const LinkLine& measured, const LinkLine& usual) {

@@ -73,6 +73,9 @@ struct CostTensor {
   std::vector<int> consumers;  // nodes; sorted and made unique by CostGraph::finish
   int64_t bytes = 0;
   std::string type;  // for reports: "1x64x56x56xf32"; "": not known
+  /// It lies in memory that its producer or a consumer has as weights, as the value of a state
+  /// does.
+  bool isResident = false;
   /// Time that it takes at each end whose device has a port.
   int64_t portNs = 0;
   /// A graph input comes from `inputHome`, a graph output goes to `outputHome`: a device or
@@ -80,6 +83,9 @@ struct CostTensor {
   int inputHome = kClient;
   bool isOutput = false;
   int outputHome = kClient;
+
+  /// The memory that it takes on its producer's device, from then to its last use there.
+  int64_t liveBytes() const { return isResident ? 0 : bytes; }
 };
 
 /// Nodes that do the same work, as each device that has some of them needs it once: the first of a

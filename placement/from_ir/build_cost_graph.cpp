@@ -16,6 +16,7 @@
 #include "passes/serialization/type_codec.h"
 #include "passes/weights.h"
 #include "placement/cluster/roofline.h"
+#include "placement/from_ir/node_names.h"
 #include "placement/from_ir/op_signature.h"
 #include "placement/from_ir/step_example.h"
 #include "runtime/base/status.h"
@@ -28,17 +29,6 @@ namespace {
 uint64_t combined(uint64_t key, uint64_t next) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   return key * kOdd + next;
-}
-
-/// The operations in a group.
-std::vector<mlir::Operation*> membersOf(mlir::Operation* op) {
-  std::vector<mlir::Operation*> members;
-  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
-    for (mlir::Operation& member : group.getBody().front().without_terminator()) {
-      members.push_back(&member);
-    }
-  }
-  return members;
 }
 
 /// The type that is computed in: of products that of their factors, whose sums may be of a wider
@@ -65,47 +55,6 @@ int64_t stepsOf(mlir::Operation* op) {
   return layer ? std::max<int64_t>(
                      1, llvm::cast<mlir::ShapedType>(layer.getInput().getType()).getDimSize(0))
                : 1;
-}
-
-/// Labels of the operations in a group.
-std::vector<std::string> memberLabels(const std::vector<mlir::Operation*>& members) {
-  std::vector<std::string> labels;
-  for (mlir::Operation* member : members) {
-    std::string label = passes::labelOf(member->getLoc());
-    if (!label.empty() && !llvm::is_contained(labels, label)) {
-      labels.push_back(label);
-    }
-  }
-  return labels;
-}
-
-/// "gr.leaky_relu" as "LeakyRelu".
-std::string kindName(mlir::Operation* op) {
-  std::string name;
-  bool begins = true;
-  for (char c : op->getName().stripDialect()) {
-    name += begins ? llvm::toUpper(c) : c;
-    begins = c == '_';
-  }
-  llvm::erase(name, '_');
-  return name;
-}
-
-/// Returns the kind of a node for people: for a group the operations in it, but constants.
-std::string kindName(mlir::Operation* op, const std::vector<mlir::Operation*>& members) {
-  constexpr size_t kMost = 4;
-  std::vector<std::string> names;
-  for (mlir::Operation* member : members) {
-    if (!member->hasTrait<mlir::OpTrait::ConstantLike>()) {
-      names.push_back(kindName(member));
-    }
-  }
-  if (names.empty()) {
-    return kindName(op);
-  }
-  const size_t more = names.size() > kMost ? names.size() - kMost + 1 : 0;
-  names.resize(names.size() - more);
-  return absl::StrCat(absl::StrJoin(names, "+"), more == 0 ? "" : absl::StrCat("+", more, " more"));
 }
 
 /// "1x64x56x56xf32".
@@ -184,14 +133,43 @@ class Builder {
     node.label = members.empty() ? passes::labelOf(op->getLoc()) : "";
     std::string name = node.name;
     std::vector<int> inputs = inputsOf(op->getOperands(), node);
+    node.weightBytes += stateBytes(op);
     int id = add(std::move(node), op, {op});
     read(id, inputs);
+    if (auto update = llvm::dyn_cast<ir::UpdateOp>(op)) {
+      addUpdate(update, id);
+    }
     for (mlir::OpResult output : op->getResults()) {
       std::string suffix =
           op->getNumResults() > 1 ? absl::StrCat(":", output.getResultNumber()) : "";
       GR_RETURN_IF_ERROR(addTensor(output, id, name + suffix));
+      tensorOf(output).isResident = llvm::isa<ir::StateOp>(op);
     }
     return absl::OkStatus();
+  }
+
+  CostTensor& tensorOf(mlir::Value value) {
+    return result_.graph.tensors[static_cast<size_t>(tensors_.at(value))];
+  }
+
+  /// The memory that a state has all the time: for its value, and where it is updated for the next
+  /// one.
+  static int64_t stateBytes(mlir::Operation* op) {
+    if (!llvm::isa<ir::StateOp, ir::UpdateOp>(op)) {
+      return 0;
+    }
+    mlir::Type type =
+        llvm::isa<ir::StateOp>(op) ? op->getResult(0).getType() : op->getOperand(0).getType();
+    return static_cast<int64_t>(runtime::alignTensor(static_cast<size_t>(ir::byteSize(type))));
+  }
+
+  /// A state and its update are on one device; the next value is written where it stays.
+  void addUpdate(ir::UpdateOp update, int id) {
+    result_.graph.colocation.push_back({tensorOf(update.getState()).producer, id});
+    if (auto next = tensors_.find(update.getValue()); next != tensors_.end()) {
+      CostTensor& tensor = result_.graph.tensors[static_cast<size_t>(next->second)];
+      tensor.isResident = tensor.producer >= 0;
+    }
   }
 
   /// The node that comes next reads a weight; what it holds more for that, bytes.
@@ -419,6 +397,9 @@ class Builder {
               .estimate(key.signature, key.family, work, device.model);
       if (device.whole >= 0 && estimate.source == CostSource::kEstimated) {
         estimate.ns = scaledNs(node, work, device);
+      }
+      if (llvm::any_of(ops, llvm::IsaPred<ir::StateOp, ir::UpdateOp>)) {
+        estimate.ns = 0;  // nothing is moved
       }
       std::string why = whyUnsupported(device.kind.name, ops);
       node.timeNs.push_back(why.empty() ? estimate.ns : kUnsupported);

@@ -42,10 +42,10 @@ class LeanOrder {
     int64_t bytes = 0;
     for (int t : graph_.node(n).outputs) {
       const CostTensor& tensor = graph_.tensor(t);
-      bytes += tensor.isOutput || !tensor.consumers.empty() ? tensor.bytes : 0;
+      bytes += tensor.isOutput || !tensor.consumers.empty() ? tensor.liveBytes() : 0;
     }
     for (int t : graph_.node(n).inputs) {
-      bytes -= freedBy(t) ? graph_.tensor(t).bytes : 0;
+      bytes -= freedBy(t) ? graph_.tensor(t).liveBytes() : 0;
     }
     return bytes;
   }

@@ -24,7 +24,12 @@ Context::Context() : context_(mlir::MLIRContext::Threading::DISABLED) {
   });
 }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> Context::load(const format::ModelFile& model) {
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> Context::load(const format::ModelFile& model,
+                                                                absl::string_view graph) {
+  const format::Graph* named = model.findGraph(graph);
+  if (named == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has no graph '", graph, "'"));
+  }
   passes::WeightSourceView weights;
   weights.count = model.weightCount();
   weights.get = [&](uint32_t index) -> absl::StatusOr<passes::WeightSourceView::Weight> {
@@ -34,7 +39,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> Context::load(const format::Mo
                                             entry->splat(), data};
   };
   weights.strings = model.model().strings();
-  return passes::importGraph(model.graph(), weights, context_);
+  return passes::importGraph(*named, weights, context_);
 }
 
 absl::Status Context::takeError(absl::StatusCode code, const std::string& what) {

@@ -25,8 +25,10 @@ class Context {
 
   mlir::MLIRContext& mlir() { return context_; }
 
-  /// Reads the graph of `model`, which must outlive the context: weights stay where they are.
-  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> load(const format::ModelFile& model);
+  /// Reads the graph of `model` that is called so, "" for its first: the model must outlive the
+  /// context, as weights stay where they are. InvalidArgument where there is none.
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> load(const format::ModelFile& model,
+                                                         absl::string_view graph = "");
 
   /// A status of `code` with `what` and all errors reported since the last call.
   absl::Status takeError(absl::StatusCode code, const std::string& what);

@@ -62,8 +62,8 @@ absl::StatusOr<PartitionModule> readPartition(Context& context, const format::Pl
   }
   result.function = *function;
   result.device = describe(plan.device(partition->device()), task);
-  result.weightIndex = [](ir::ConstantOp constant) -> std::optional<uint32_t> {
-    auto index = constant->getAttrOfType<mlir::IntegerAttr>(ir::kWeightAttr);
+  result.weightIndex = [](mlir::Operation* op) -> std::optional<uint32_t> {
+    auto index = op->getAttrOfType<mlir::IntegerAttr>(ir::kWeightAttr);
     return index ? std::optional<uint32_t>(static_cast<uint32_t>(index.getInt())) : std::nullopt;
   };
   return result;

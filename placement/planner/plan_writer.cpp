@@ -163,11 +163,13 @@ class PlanWriter {
   absl::StatusOr<std::vector<uint32_t>> weightsRead(mlir::func::FuncOp function) {
     std::vector<uint32_t> reads;
     absl::Status status;
-    function.walk([&](ir::ConstantOp constant) {
-      absl::StatusOr<uint32_t> index = weights_.add(constant.getValue(), "");
+    auto read = [&](mlir::ElementsAttr value) {
+      absl::StatusOr<uint32_t> index = weights_.add(value, "");
       status.Update(index.status());
       reads.push_back(index.value_or(0));
-    });
+    };
+    function.walk([&](ir::ConstantOp constant) { read(constant.getValue()); });
+    function.walk([&](ir::StateOp state) { read(state.getInit()); });
     GR_RETURN_IF_ERROR(status);
     std::sort(reads.begin(), reads.end());
     reads.erase(std::unique(reads.begin(), reads.end()), reads.end());

@@ -17,10 +17,12 @@
 #include "passes/intern_strings.h"
 #include "passes/partition.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/pipelines.h"
 #include "passes/serialization/model_io.h"
 #include "passes/serialization/type_codec.h"
 #include "passes/shapes.h"
+#include "passes/states.h"
 #include "passes/weights.h"
 #include "placement/explain/explain.h"
 #include "placement/formats/cost_file.h"
@@ -136,11 +138,39 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
                                                           const format::PlanRequest& request,
                                                           std::vector<Block>& storage) {
   if (request.remainder() == nullptr) {
-    return context.load(model);
+    return context.load(model, format::textOf(request.graph()));
   }
   storage.resize(request.remainder()->size() / sizeof(Block) + 1);
   std::memcpy(storage.data(), request.remainder()->data(), request.remainder()->size());
   return readRemainder(context, model, {storage.front().bytes, request.remainder()->size()});
+}
+
+/// Pins states to the devices that have them.
+void pinStates(mlir::func::FuncOp function, const format::PlanRequest& request,
+               const placement::Cluster& cluster) {
+  llvm::StringMap<std::string> homes;
+  for (uint32_t i = 0; i < format::sizeOf(request.state_homes()); ++i) {
+    const format::Pin& home = *request.state_homes()->Get(i);
+    homes[home.nodes()->str()] = home.device()->str();
+  }
+  for (auto state : function.getOps<ir::StateOp>()) {
+    auto home = homes.find(state.getName());
+    if (home != homes.end() && cluster.findDevice(home->second)) {
+      passes::setPin(state, {home->second, "the state is there"});
+    }
+  }
+}
+
+/// A graph that values of a run decide on is planned in parts, and a part that fails could not undo
+/// the updates of another. InvalidArgument.
+absl::Status checkNoUpdates(mlir::func::FuncOp function) {
+  for (auto update : function.getOps<ir::UpdateOp>()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "state '", update.getState().getDefiningOp<ir::StateOp>().getName().str(),
+        "' is updated by a graph in which values of a run decide shapes or branches, expected one "
+        "that is known as a whole from the shapes of its inputs"));
+  }
+  return absl::OkStatus();
 }
 
 /// Returns what the user asked for in place of the model's annotations; "" if nothing.
@@ -170,6 +200,9 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   if (mlir::failed(function)) {
     return failure();
   }
+  if (mlir::failed(passes::checkStates(*function))) {
+    return failure();
+  }
   if (request.remainder() == nullptr) {
     GR_RETURN_IF_ERROR(placement::checkAnnotationRules(*function, cluster));
     std::vector<std::string> dumps;
@@ -183,6 +216,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
       mlir::failed(passes::differentiate(module))) {
     return failure();
   }
+  const absl::Status whole = checkNoUpdates(*function);
   mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
   if (mlir::failed(stages)) {
     return failure();
@@ -192,6 +226,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
     return *function;
   }
   if (stages->rest) {
+    GR_RETURN_IF_ERROR(whole);
     GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
     planned.remainderInputs = stages->restInputs;
   }
@@ -200,6 +235,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   if (isDeterministic(request) && mlir::failed(passes::simplify(module))) {
     return failure();
   }
+  pinStates(*function, request, cluster);
   annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);
   passes::GroupOptions options{request.fusion(),
@@ -370,7 +406,7 @@ absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
 absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
                                          const format::PlanRequest& request) {
   Context context;
-  GR_ASSIGN_OR_RETURN(auto module, context.load(model));
+  GR_ASSIGN_OR_RETURN(auto module, context.load(model, format::textOf(request.graph())));
   auto function = passes::graphOf(*module);
   GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
   if (mlir::failed(function) ||

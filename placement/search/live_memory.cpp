@@ -42,10 +42,11 @@ void LiveMemory::run(int node, std::vector<Device>& devices) const {
   auto release = [&](int t) {
     const int producer = graph_.tensor(t).producer;
     const bool isHere = producer >= 0 && schedule_->device(producer) == here && isOwn(producer);
-    device.live -= isHere && lastUses_[static_cast<size_t>(t)] == rank ? graph_.tensor(t).bytes : 0;
+    device.live -=
+        isHere && lastUses_[static_cast<size_t>(t)] == rank ? graph_.tensor(t).liveBytes() : 0;
   };
   for (int t : flat_.outputs(node)) {
-    device.live += isOwn(node) ? graph_.tensor(t).bytes : 0;
+    device.live += isOwn(node) ? graph_.tensor(t).liveBytes() : 0;
   }
   device.peak = std::max(device.peak, device.live + graph_.node(node).workspaceBytes);
   for (int t : flat_.inputs(node)) {

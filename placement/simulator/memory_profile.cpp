@@ -153,7 +153,7 @@ class DeviceMemory {
       releases_.pop();
     }
     for (int t : node.outputs) {
-      live_ += lifetimes_.own(t) == t ? graph_.tensor(t).bytes : 0;
+      live_ += lifetimes_.own(t) == t ? graph_.tensor(t).liveBytes() : 0;
     }
     int64_t inUse = base_ + live_ + node.workspaceBytes;
     use_.memory.push_back({time.start, inUse});
@@ -184,9 +184,9 @@ class DeviceMemory {
     }
     int64_t time = std::max(finish, lifetimes_.arrived(own));
     if (time > finish || sideBySide_) {
-      releases_.push({time, tensor.bytes});
+      releases_.push({time, tensor.liveBytes()});
     } else {
-      live_ -= tensor.bytes;
+      live_ -= tensor.liveBytes();
     }
   }
 

@@ -98,7 +98,7 @@ int64_t smallestTotal(const CostGraph& graph) {
     weights += node.weightBytes;
     int64_t bytes = node.workspaceBytes;
     for (int t : node.outputs) {
-      bytes += graph.tensor(t).bytes;
+      bytes += graph.tensor(t).liveBytes();
     }
     largest = std::max(largest, bytes);
   }

@@ -136,7 +136,7 @@ void SegmentPlanner::addCrossings() {
     bool input = tensor.producer < 0;
     int64_t linkNs =
         input || last < 1 ? 0 : links.link(links.id(0, last)).model.transferNs(tensor.bytes);
-    crossings_.push_back({tensor.portNs, linkNs, input ? 0 : tensor.bytes,
+    crossings_.push_back({tensor.portNs, linkNs, input ? 0 : tensor.liveBytes(),
                           problem_.simulator.receiveBytes(tensor, input ? tensor.inputHome : 0),
                           static_cast<int>(entry.consumers.size()) + (tensor.isOutput ? 1 : 0)});
   }

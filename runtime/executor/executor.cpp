@@ -158,6 +158,32 @@ void Executor::beginStep(uint64_t step) {
   at_.step = step;
   at_.begin = at_.start = nowNanos();
   at_.forwarded = transfers_.size();
+  committed_ = false;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const devices::StateBinding& state = program_->states()[i];
+    buffers_[state.buffer] = states_[i]->value();
+    if (state.next) {
+      buffers_[*state.next] = states_[i]->next();
+    }
+  }
+}
+
+void Executor::commitStates() {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (program_->states()[i].next) {
+      states_[i]->commit();
+    }
+  }
+  committed_ = true;
+}
+
+void Executor::revertStates() {
+  for (size_t i = 0; committed_ && i < states_.size(); ++i) {
+    if (program_->states()[i].next) {
+      states_[i]->revert();
+    }
+  }
+  committed_ = false;
 }
 
 Executor::Progress Executor::advance(size_t limit) {
@@ -252,6 +278,7 @@ Executor::Progress Executor::endStep(size_t limit) {
       return moved;
     }
   }
+  commitStates();
   ring_.record({TraceKind::kStep, 0, at_.step, at_.begin, nowNanos()});
   return Progress::kDone;
 }

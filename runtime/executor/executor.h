@@ -15,6 +15,7 @@
 #include "devices/device.h"
 #include "runtime/base/trace.h"
 #include "runtime/base/trace_json.h"
+#include "runtime/executor/state_cell.h"
 #include "runtime/executor/step_control.h"
 #include "runtime/transport/edge.h"
 
@@ -78,6 +79,13 @@ class Executor {
   void bindInput(size_t index, void* data);
   void bindOutput(size_t index, void* data);
 
+  /// The memory of the program's states, one for each of program->states(), in that order. Before
+  /// the first step. States that the program updates have both blocks.
+  void bindStates(std::vector<std::shared_ptr<StateCell>> cells) { states_ = std::move(cells); }
+  /// Between steps: makes states what they were before the last step, if that has succeeded here;
+  /// for one that failed elsewhere.
+  void revertStates();
+
   const devices::Program& program() const { return *program_; }
   const devices::DeviceDescription& device() const { return device_->description(); }
   /// Returns the events of the last runs, for the trace. Thread-safe.
@@ -105,6 +113,7 @@ class Executor {
   void giveBackSlots();
   Progress giveBackForwarded();
   Progress awaitSent(std::optional<uint32_t> buffer);
+  void commitStates();
   bool fail(absl::Status status, const devices::OpRecord* record);
   WaitOptions waitOptions() const;
 
@@ -116,6 +125,8 @@ class Executor {
   absl::Span<const devices::OpRecord> records_;
   absl::Span<void*> buffers_;
   std::vector<Transfer> transfers_;
+  std::vector<std::shared_ptr<StateCell>> states_;
+  bool committed_ = false;  // what the last step made of them
   std::optional<int64_t> deadlineNanos_;
   /// A Position is the progress of the step.
   struct Position {

@@ -4,11 +4,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/format/budget_verifier.h"
 #include "runtime/format/checksum.h"
+#include "runtime/format/graph_states.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/weight_table.h"
 
@@ -95,6 +99,50 @@ absl::Status verifyHeader(absl::Span<const uint8_t> bytes, FileHeader& header) {
   return absl::OkStatus();
 }
 
+std::vector<const Graph*> graphsOf(const Model& model) {
+  std::vector<const Graph*> graphs = {model.graph()};
+  for (uint32_t i = 0; i < sizeOf(model.more_graphs()); ++i) {
+    graphs.push_back(model.more_graphs()->Get(i));
+  }
+  return graphs;
+}
+
+/// States of one name are one: those of a graph must have the types of `known`, which they join.
+absl::Status verifyStates(const Model& model, const Graph& graph,
+                          std::map<std::string, runtime::TensorSpec>& known) {
+  for (const GraphState& state : statesOf(graph)) {
+    const runtime::TensorSpec spec = toSpec(*model.weights()->Get(state.first)->type());
+    auto [found, isNew] = known.emplace(state.name, spec);
+    if (!isNew && found->second != spec) {
+      return damaged("graph ", inQuotes(textOf(graph.name())), " has the state ",
+                     inQuotes(state.name), " of ", spec.toString(), ", expected ",
+                     found->second.toString(), " as in the graphs before it");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyGraphs(const Model& model, size_t bytes) {
+  size_t work = bytes;
+  std::set<absl::string_view> names;
+  std::map<std::string, runtime::TensorSpec> states;
+  for (const Graph* graph : graphsOf(model)) {
+    const absl::string_view name = textOf(graph->name());
+    if (!names.insert(name).second || (name.empty() && graph != model.graph())) {
+      return damaged("a further graph is called ", inQuotes(name),
+                     ", expected a name that no other graph has");
+    }
+    absl::Status status = verifyGraph(*graph, sizeOf(model.weights()), work);
+    if (!status.ok()) {
+      return graph == model.graph()
+                 ? status
+                 : runtime::annotate(status, absl::StrCat("graph ", inQuotes(name)));
+    }
+    GR_RETURN_IF_ERROR(verifyStates(model, *graph, states));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
@@ -113,8 +161,7 @@ absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
   GR_RETURN_IF_ERROR(verifyVersion("graph", model.version()));
   GR_RETURN_IF_ERROR(verifyWeightTable(model.weights(), sectionBytes, /*planBytes=*/0));
   GR_RETURN_IF_ERROR(verifyStrings(model.strings()));
-  size_t work = buffer.size();
-  GR_RETURN_IF_ERROR(verifyGraph(*model.graph(), sizeOf(model.weights()), work));
+  GR_RETURN_IF_ERROR(verifyGraphs(model, buffer.size()));
   return &model;
 }
 
@@ -184,6 +231,17 @@ absl::Status ModelFile::checkUnchanged() const {
   }
   return verifyWeights();
 }
+
+const Graph* ModelFile::findGraph(absl::string_view name) const {
+  for (const Graph* graph : graphs()) {
+    if (name.empty() || textOf(graph->name()) == name) {
+      return graph;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<const Graph*> ModelFile::graphs() const { return graphsOf(*model_); }
 
 size_t ModelFile::weightCount() const { return sizeOf(model_->weights()); }
 

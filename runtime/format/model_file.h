@@ -69,7 +69,12 @@ class ModelFile {
   bool wasWritten() const { return file_.change() != runtime::FileChange::kNone; }
   /// OK while the file is what was opened; reads all of it when it was written to. DataLoss.
   absl::Status checkUnchanged() const;
+  /// The first graph: what a run of the model runs that names none.
   const Graph& graph() const { return *model_->graph(); }
+  /// The graph of that name, "" for the first; null where there is none.
+  const Graph* findGraph(absl::string_view name) const;
+  /// All graphs, the first one first.
+  std::vector<const Graph*> graphs() const;
 
   /// Identity of the content: XXH3-64 of header and FlatBuffer, which hold the weights' checksums.
   uint64_t hash() const { return hash_; }
@@ -107,7 +112,8 @@ class ModelFile {
 };
 
 /// Verifies the FlatBuffer of a model file: structure, version, weight table (within
-/// `sectionBytes`) and graph. `buffer` must be aligned to 8. The result points into `buffer`.
+/// `sectionBytes`) and graphs, which have different names and agree on the types of states.
+/// `buffer` must be aligned to 8. The result points into `buffer`.
 absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
                                                uint64_t sectionBytes);
 

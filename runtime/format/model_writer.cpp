@@ -65,7 +65,7 @@ flatbuffers::Offset<WeightEntry> buildEntry(flatbuffers::FlatBufferBuilder& buil
 
 void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& producer,
                 const std::vector<WeightSource>& weights, const std::vector<std::string>& strings,
-                const WeightLayout& layout, BuildGraph graph) {
+                const WeightLayout& layout, BuildGraph graph, absl::Span<const BuildGraph> more) {
   std::vector<flatbuffers::Offset<WeightEntry>> entries;
   entries.reserve(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -74,10 +74,15 @@ void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& prod
   auto table = builder.CreateVector(entries);
   auto producerName = builder.CreateString(producer);
   auto graphOffset = graph(builder);
+  std::vector<flatbuffers::Offset<Graph>> others;
+  for (BuildGraph other : more) {
+    others.push_back(other(builder));
+  }
+  auto moreGraphs = others.empty() ? 0 : builder.CreateVector(others);
   auto texts = strings.empty() ? 0 : builder.CreateVectorOfStrings(strings);
   builder.ForceVectorAlignment(1, 1, alignof(uint64_t));  // also where nothing in it asks for that
-  FinishModelBuffer(builder,
-                    CreateModel(builder, kModelVersion, producerName, graphOffset, table, texts));
+  FinishModelBuffer(builder, CreateModel(builder, kModelVersion, producerName, graphOffset, table,
+                                         texts, moreGraphs));
 }
 
 FileHeader makeHeader(absl::Span<const uint8_t> buffer, uint64_t weightBytes) {
@@ -103,8 +108,8 @@ class CheckedModel {
       : weights_(weights), layout_(layOut(weights)), builder_(size_t{1} << 16) {}
 
   absl::Status build(const std::string& producer, const std::vector<std::string>& strings,
-                     BuildGraph graph) {
-    buildModel(builder_, producer, weights_, strings, layout_, graph);
+                     BuildGraph graph, absl::Span<const BuildGraph> more) {
+    buildModel(builder_, producer, weights_, strings, layout_, graph, more);
     return verifyModelBuffer(buffer(), layout_.bytes).status();
   }
 
@@ -139,9 +144,11 @@ std::string contextOf(const std::string& name) {
 
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
                             const std::vector<WeightSource>& weights,
-                            const std::vector<std::string>& strings, BuildGraph graph) {
+                            const std::vector<std::string>& strings, BuildGraph graph,
+                            absl::Span<const BuildGraph> more) {
   CheckedModel model(weights);
-  GR_RETURN_IF_ERROR(runtime::annotate(model.build(producer, strings, graph), contextOf(path)));
+  GR_RETURN_IF_ERROR(
+      runtime::annotate(model.build(producer, strings, graph, more), contextOf(path)));
   GR_ASSIGN_OR_RETURN(runtime::AtomicFile file, runtime::AtomicFile::create(path));
   GR_RETURN_IF_ERROR(runtime::annotate(model.write(file), contextOf(path)));
   return runtime::annotate(file.commit(), contextOf(path));
@@ -149,10 +156,11 @@ absl::Status writeModelFile(const std::string& path, const std::string& producer
 
 absl::Status writeModelFile(runtime::MemoryFile& file, const std::string& producer,
                             const std::vector<WeightSource>& weights,
-                            const std::vector<std::string>& strings, BuildGraph graph) {
+                            const std::vector<std::string>& strings, BuildGraph graph,
+                            absl::Span<const BuildGraph> more) {
   CheckedModel model(weights);
   GR_RETURN_IF_ERROR(
-      runtime::annotate(model.build(producer, strings, graph), contextOf(file.name())));
+      runtime::annotate(model.build(producer, strings, graph, more), contextOf(file.name())));
   GR_RETURN_IF_ERROR(runtime::annotate(model.write(file), contextOf(file.name())));
   return runtime::annotate(file.seal(), contextOf(file.name()));
 }

@@ -34,14 +34,17 @@ using BuildGraph =
 /// Weights are read twice and never held. Errors: InvalidArgument for a graph or weight that no
 /// reader would accept; NotFound, PermissionDenied, ResourceExhausted (disk full) from the system;
 /// no partial file stays behind. Thread-safe for different paths.
-/// `strings`: what weights of strings are indices into, each once.
+/// `strings`: what weights of strings are indices into, each once. `more`: graphs beside the first,
+/// with names of their own.
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
                             const std::vector<WeightSource>& weights,
-                            const std::vector<std::string>& strings, BuildGraph graph);
+                            const std::vector<std::string>& strings, BuildGraph graph,
+                            absl::Span<const BuildGraph> more = {});
 /// The same to a file in memory, which is new and is sealed.
 absl::Status writeModelFile(runtime::MemoryFile& file, const std::string& producer,
                             const std::vector<WeightSource>& weights,
-                            const std::vector<std::string>& strings, BuildGraph graph);
+                            const std::vector<std::string>& strings, BuildGraph graph,
+                            absl::Span<const BuildGraph> more = {});
 
 }  // namespace graphrun::format
 

@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/tensor.h"
 #include "runtime/format/budget_verifier.h"
+#include "runtime/format/graph_states.h"
 #include "runtime/format/plan_verifier.h"
 #include "runtime/format/weight_table.h"
 
@@ -62,6 +63,7 @@ absl::StatusOr<std::shared_ptr<const PlanFile>> PlanFile::parse(absl::Span<const
   for (uint32_t i = 0; i < sizeOf(file->plan_->partitions()); ++i) {
     const Partition* partition = file->plan_->partitions()->Get(i);
     file->partitionByDevice_[partition->device()] = partition;
+    file->updatesStates_ = file->updatesStates_ || format::updatesStates(*partition->graph());
   }
   return file;
 }
@@ -116,9 +118,20 @@ std::vector<uint32_t> PlanFile::edgesInto(uint32_t device) const {
   return edges;
 }
 
+std::map<std::string, uint32_t> PlanFile::stateDevices() const {
+  std::map<std::string, uint32_t> devices;
+  for (uint32_t i = 0; i < sizeOf(plan_->partitions()); ++i) {
+    const Partition& partition = *plan_->partitions()->Get(i);
+    for (GraphState& state : statesOf(*partition.graph())) {
+      devices.emplace(std::move(state.name), partition.device());
+    }
+  }
+  return devices;
+}
+
 uint32_t PlanFile::stagesOn(uint32_t worker) const {
   uint32_t count = 0;
-  bool isTied = sizeOf(plan_->communicators()) != 0;
+  bool isTied = sizeOf(plan_->communicators()) != 0 || updatesStates_;
   for (uint32_t device : devicesOf(worker)) {
     count += partitionOn(device) != nullptr ? 1 : 0;
     for (uint32_t id : edgesInto(device)) {

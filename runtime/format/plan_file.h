@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -74,9 +75,13 @@ class PlanFile {
   /// Ids of the edges that leave or enter a device, ascending.
   std::vector<uint32_t> edgesFrom(uint32_t device) const;
   std::vector<uint32_t> edgesInto(uint32_t device) const;
+  /// Returns whether its steps change states: then one runs at a time, and a failure undoes it.
+  bool updatesStates() const { return updatesStates_; }
+  /// The device of each state that it has, by name.
+  std::map<std::string, uint32_t> stateDevices() const;
   /// Returns how many steps a worker's devices can be at: as many as there are devices with a
-  /// partition, or one where they read each other's memory or meet, so that they end a step
-  /// together. 0 without a device.
+  /// partition, or one where they read each other's memory, meet or update states, so that they end
+  /// a step together. 0 without a device.
   uint32_t stagesOn(uint32_t worker) const;
   /// The bytes of the buffers on a device for tensors that come over edges: at most 2^62.
   uint64_t slotBytes(uint32_t device) const;
@@ -92,6 +97,7 @@ class PlanFile {
   absl::Span<const uint8_t> bytes_;
   const Plan* plan_ = nullptr;
   std::vector<const Partition*> partitionByDevice_;
+  bool updatesStates_ = false;
 };
 
 /// Returns the size of one of an edge's buffers where it arrives, in bytes. That of a verified

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/base/tensor.h"
-#include "runtime/session/client_time.h"
 #include "runtime/session/plan_source.h"
+#include "runtime/session/profile/client_time.h"
 #include "runtime/session/session.h"
 #include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
@@ -33,7 +33,7 @@ struct LastRun {
 
 /// A plan in use. Not thread-safe, but for what is done to different lanes (LoadedPlan).
 struct ActivePlan {
-  size_t stage = 0;  // of the run: 0 for the model's own graph
+  StageId stage;  // of the run
   std::string signature;
   FoundPlan found;
   std::shared_ptr<LoadedPlan> own;

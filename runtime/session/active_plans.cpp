@@ -90,10 +90,10 @@ ActivePlan* ActivePlans::find(const std::string& signature) {
   return &plans_.front();
 }
 
-absl::StatusOr<ActivePlan*> ActivePlans::load(size_t stage, std::string signature,
+absl::StatusOr<ActivePlan*> ActivePlans::load(StageId stage, std::string signature,
                                               FoundPlan found) {
   ActivePlan plan;
-  plan.stage = stage;
+  plan.stage = std::move(stage);
   plan.signature = std::move(signature);
   plan.found = std::move(found);
   while (!plans_.empty() &&
@@ -103,7 +103,7 @@ absl::StatusOr<ActivePlan*> ActivePlans::load(size_t stage, std::string signatur
   }
   GR_RETURN_IF_ERROR(loadNow(plan, 0));
   if (plan.isTuned()) {
-    tuned_.insert(stage);
+    tuned_.insert(plan.stage);
   }
   plans_.push_front(std::move(plan));
   return &plans_.front();

@@ -28,7 +28,7 @@ class ActivePlans {
   ActivePlan* find(const std::string& signature);
 
   /// Loads a plan for the stage with this number of a run. Errors are marked with their stage.
-  absl::StatusOr<ActivePlan*> load(size_t stage, std::string signature, FoundPlan found);
+  absl::StatusOr<ActivePlan*> load(StageId stage, std::string signature, FoundPlan found);
 
   /// Measures which kernels are fastest for the plan and loads it again with them, if that is due
   /// before its next run. The first plan of a stage is measured when it is run again, with the
@@ -63,7 +63,7 @@ class ActivePlans {
   WorkerCore& core_;
   ProgressReport& progress_;
   std::list<ActivePlan> plans_;  // the one used last comes first
-  std::set<size_t> tuned_;       // stages of which a plan was measured
+  std::set<StageId> tuned_;      // stages of which a plan was measured
   uint64_t evicted_ = 0;
 };
 

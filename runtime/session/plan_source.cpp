@@ -206,8 +206,9 @@ absl::Status planError(const absl::Status& status) {
 }
 
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
-                        const Remainder* remainder, absl::Span<const PlannedInput> inputs,
-                        const std::map<std::string, std::vector<DeviceDescription>>& found) {
+                        const Stage& stage, absl::Span<const PlannedInput> inputs,
+                        const std::map<std::string, std::vector<DeviceDescription>>& found,
+                        const std::map<std::string, std::string>& stateHomes) {
   format::PlanRequestT request;
   if (cluster != nullptr) {
     request.cluster_yaml = cluster->text;
@@ -227,8 +228,15 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
     }
     request.inputs.push_back(std::move(shape));
   }
-  if (remainder != nullptr) {
-    request.remainder = remainder->bytes;
+  request.graph = stage.id.graph;
+  if (stage.remainder != nullptr) {
+    request.remainder = stage.remainder->bytes;
+  }
+  for (const auto& [state, device] : stateHomes) {
+    auto home = std::make_unique<format::PinT>();
+    home->nodes = state;
+    home->device = device;
+    request.state_homes.push_back(std::move(home));
   }
   addOptions(request, options);
   addFound(request, found);

@@ -30,6 +30,20 @@ struct Remainder {
   uint64_t hash = 0;
 };
 
+/// Tells the stages of runs from each other: the graph of the model, and how many plans come before
+/// this one.
+struct StageId {
+  std::string graph;  ///< "": the model's first
+  size_t number = 0;
+  auto operator<=>(const StageId&) const = default;
+};
+
+/// A Stage is what a plan is for: a graph of the model, or what plans before have left of it.
+struct Stage {
+  StageId id;
+  const Remainder* remainder = nullptr;  ///< null: all of the graph
+};
+
 /// A plan and what the planner says of it, or what it has to know first.
 struct FoundPlan {
   /// Inputs whose elements decide shapes; when there are any, there is no plan.
@@ -57,11 +71,12 @@ struct PlannedInput {
 absl::Status planError(const absl::Status& status);
 
 /// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.
-/// `remainder` may be null: the model's graph. `found`: devices of workers for which the cluster
-/// gives none, by worker; without a cluster, of worker "client".
+/// `found`: devices of workers for which the cluster gives none, by worker; without a cluster, of
+/// worker "client". `stateHomes`: the devices that states are on already, by the states' names.
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
-                        const Remainder* remainder, absl::Span<const PlannedInput> inputs,
-                        const std::map<std::string, std::vector<DeviceDescription>>& found);
+                        const Stage& stage, absl::Span<const PlannedInput> inputs,
+                        const std::map<std::string, std::vector<DeviceDescription>>& found,
+                        const std::map<std::string, std::string>& stateHomes = {});
 
 /// A SplitWish says what a new plan may do with CPU devices.
 enum class SplitWish {

@@ -13,7 +13,7 @@
 #include "runtime/cluster/cluster_description.h"
 #include "runtime/format/compiler_api_generated.h"
 #include "runtime/session/active_plan.h"
-#include "runtime/session/cost_profile.h"
+#include "runtime/session/profile/cost_profile.h"
 #include "runtime/session/run_times.h"
 
 namespace graphrun::runtime {

@@ -14,7 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
-#include "runtime/session/companions.h"
+#include "runtime/session/profile/companions.h"
 
 namespace graphrun::runtime {
 namespace {

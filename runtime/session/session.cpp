@@ -9,6 +9,7 @@
 #include "runtime/session/session_plans.h"
 #include "runtime/session/session_runs.h"
 #include "runtime/session/session_setup.h"
+#include "runtime/session/session_states.h"
 #include "runtime/session/session_statistics.h"
 
 namespace graphrun::runtime {
@@ -36,7 +37,7 @@ struct Session::Impl {
   SessionRuns runs;
   std::unique_ptr<RunQueue> queue = std::make_unique<RunQueue>(
       [this](const TensorMap& given, RunQueue::Begun begun) {
-        return runs.runByName(given, begun);
+        return runs.runByName("", given, begun);
       },
       setup.options.maxWaitingRuns);
 };
@@ -74,19 +75,44 @@ absl::StatusOr<std::unique_ptr<Session>> Session::opened(std::unique_ptr<Impl> i
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
-const std::vector<ModelPort>& Session::inputs() const { return impl_->setup.inputs; }
-const std::vector<ModelPort>& Session::outputs() const { return impl_->setup.outputs; }
+const std::vector<ModelPort>& Session::inputs() const { return impl_->setup.graphs[0].inputs; }
+const std::vector<ModelPort>& Session::outputs() const { return impl_->setup.graphs[0].outputs; }
+
+std::vector<std::string> Session::graphs() const {
+  std::vector<std::string> names;
+  for (const ModelGraph& graph : impl_->setup.graphs) {
+    names.push_back(graph.name);
+  }
+  return names;
+}
 
 absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<NamedTensor>& outputs) {
+  return run("", inputs, outputs);
+}
+
+absl::Status Session::run(const std::string& graph, absl::Span<const NamedTensor> inputs,
+                          std::vector<NamedTensor>& outputs) {
   std::vector<StageInput> values;
   for (const NamedTensor& input : inputs) {
     values.push_back({input.name, &input.tensor, nullptr});
   }
-  return impl_->runs.run(values, outputs, [] {});
+  return impl_->runs.run(graph, values, outputs, [] {});
 }
 
-absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) {
-  return impl_->runs.runByName(inputs, [] {});
+absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) { return run("", inputs); }
+
+absl::StatusOr<TensorMap> Session::run(const std::string& graph, const TensorMap& inputs) {
+  return impl_->runs.runByName(graph, inputs, [] {});
+}
+
+absl::StatusOr<TensorMap> Session::states() {
+  Flights::Lock lock = impl_->runs.alone();
+  return SessionStates(impl_->setup, impl_->plans.stateWorkers()).get();
+}
+
+absl::Status Session::setStates(const TensorMap& values) {
+  Flights::Lock lock = impl_->runs.alone();
+  return SessionStates(impl_->setup, impl_->plans.stateWorkers()).set(values);
 }
 
 std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {
@@ -95,8 +121,9 @@ std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {
 
 absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
   Flights::Lock lock = impl_->runs.alone();
-  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->setup.inOrder(inputs));
-  return impl_->plans.planFor(0, nullptr, plannedInputs(shapes), {}).status();
+  const ModelGraph& graph = impl_->setup.graphs[0];
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, graph.inOrder(inputs));
+  return impl_->plans.planFor({{graph.name}}, plannedInputs(shapes), {}).status();
 }
 
 std::optional<HostTensor> Session::makeInput(const NamedSpec& input) const {
@@ -112,10 +139,11 @@ std::optional<HostTensor> Session::makeInput(const NamedSpec& input) const {
 
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
   Flights::Lock lock = impl_->runs.alone();
-  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->setup.inOrder(inputs));
+  const ModelGraph& graph = impl_->setup.graphs[0];
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, graph.inOrder(inputs));
   // What was measured since a plan was made counts for what is told of it now.
   GR_ASSIGN_OR_RETURN(FoundPlan found,
-                      impl_->plans.find(nullptr, plannedInputs(shapes),
+                      impl_->plans.find({{graph.name}}, plannedInputs(shapes),
                                         {.anew = true, .explain = &impl_->setup.options.explain}));
   GR_RETURN_IF_ERROR(impl_->plans.checkPlaceable(found));
   return found.explanation;
@@ -123,14 +151,15 @@ absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs)
 
 absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   Flights::Lock lock = impl_->runs.alone();
-  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->setup.inOrder(inputs));
+  const Stage stage{{impl_->setup.graphs[0].name}};
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->setup.graphs[0].inOrder(inputs));
   std::vector<PlannedInput> planned = plannedInputs(shapes);
   GR_ASSIGN_OR_RETURN(FoundPlan found,  // tells what is wrong
-                      impl_->plans.find(nullptr, planned, {.runs = false}));
+                      impl_->plans.find(stage, planned, {.runs = false}));
   GR_RETURN_IF_ERROR(impl_->plans.checkPlaceable(found));
   GR_ASSIGN_OR_RETURN(auto devices, impl_->setup.foundDevices(false));
   std::string request = withCosts(
-      planRequest(impl_->setup.options, impl_->setup.cluster.get(), nullptr, planned, devices),
+      planRequest(impl_->setup.options, impl_->setup.cluster.get(), stage, planned, devices),
       *impl_->setup.costs);
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
@@ -149,10 +178,9 @@ absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs)
     return inDomain(checked, ErrorDomain::kModel);
   }
   if (!inputs.empty()) {
-    GR_RETURN_IF_ERROR(checkInputs(impl_->setup.inputs, inputs));
+    GR_RETURN_IF_ERROR(checkInputs(impl_->setup.graphs[0].inputs, inputs));
   }
-  std::string request =
-      planRequest(impl_->setup.options, nullptr, nullptr, plannedInputs(inputs), {});
+  std::string request = planRequest(impl_->setup.options, nullptr, {}, plannedInputs(inputs), {});
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =

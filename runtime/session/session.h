@@ -294,6 +294,8 @@ class Session {
 
   const std::vector<ModelPort>& inputs() const;
   const std::vector<ModelPort>& outputs() const;
+  /// The names of the model's graphs. The first is the one that calls without a name are about.
+  std::vector<std::string> graphs() const;
 
   /// Runs the model once. `inputs`: all of the model's, in any order. `outputs` is set to all of
   /// the model's, in its order; tensors in it that have the right shape are written in place. A
@@ -304,6 +306,19 @@ class Session {
   /// The same by names: all outputs of the model for all of its inputs.
   ///     GR_ASSIGN_OR_RETURN(TensorMap outputs, session->run(inputs));
   absl::StatusOr<TensorMap> run(const TensorMap& inputs);
+  /// The same for a graph of the model that has several, by its name (NotFound). What graphs have
+  /// in common are states.
+  absl::StatusOr<TensorMap> run(const std::string& graph, const TensorMap& inputs);
+  absl::Status run(const std::string& graph, absl::Span<const NamedTensor> inputs,
+                   std::vector<NamedTensor>& outputs);
+
+  /// Copies of the model's states, as the last run that succeeded left them: tensors that outlive
+  /// runs (`gr.state`), by name. Unimplemented for a state on another process's worker.
+  absl::StatusOr<TensorMap> states();
+  /// Gives states their values for the next run, all or none: those of `values`, whose names,
+  /// types and shapes must be the model's (NotFound, InvalidArgument; all problems at once).
+  absl::Status setStates(const TensorMap& values);
+
   /// The same without waiting for it. Runs begin in the order of the calls, and take turns with
   /// callers of `run`. Where only workers compute, a run begins as soon as the one before it has
   /// begun and a step more may be in flight; a failure ends those in flight, and those that wait

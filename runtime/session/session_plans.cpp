@@ -60,7 +60,7 @@ void SessionPlans::warn(absl::string_view what) const {
   log(LogLevel::kWarning, absl::StrCat("model '", setup_.name, "': ", what));
 }
 
-absl::StatusOr<FoundPlan> SessionPlans::find(const Remainder* stage,
+absl::StatusOr<FoundPlan> SessionPlans::find(const Stage& stage,
                                              absl::Span<const PlannedInput> planned,
                                              PlanWishes wishes) {
   const int64_t begin = nowNanos();
@@ -69,11 +69,11 @@ absl::StatusOr<FoundPlan> SessionPlans::find(const Remainder* stage,
     return inDomain(same, ErrorDomain::kModel);
   }
   const ProgressReport::Busy busy(setup_.progress, "planning", setup_.options.planBudget);
-  GR_ASSIGN_OR_RETURN(
-      FoundPlan found,
-      source_.find(*setup_.model.model, setup_.model.model->bytes(), setup_.name,
-                   planRequest(setup_.options, setup_.cluster.get(), stage, planned, devices),
-                   *setup_.costs, wishes));
+  GR_ASSIGN_OR_RETURN(FoundPlan found,
+                      source_.find(*setup_.model.model, setup_.model.model->bytes(), setup_.name,
+                                   planRequest(setup_.options, setup_.cluster.get(), stage, planned,
+                                               devices, stateHomes_),
+                                   *setup_.costs, wishes));
   statistics_.noteFound(found, begin);
   for (const std::string& note : found.notes) {
     if (noted_.size() < kMaxNotes && noted_.insert(note).second) {
@@ -94,7 +94,7 @@ absl::Status SessionPlans::checkPlaceable(const FoundPlan& found) const {
                   ErrorDomain::kInput);
 }
 
-absl::StatusOr<ActivePlan*> SessionPlans::planFor(size_t number, const Remainder* stage,
+absl::StatusOr<ActivePlan*> SessionPlans::planFor(const Stage& stage,
                                                   std::vector<PlannedInput> planned,
                                                   absl::Span<const StageInput> values) {
   if (!setup_.options.whatIf.empty()) {
@@ -113,8 +113,9 @@ absl::StatusOr<ActivePlan*> SessionPlans::planFor(size_t number, const Remainder
       GR_ASSIGN_OR_RETURN(FoundPlan found, find(stage, planned));
       if (found.neededInputs.empty()) {
         GR_ASSIGN_OR_RETURN(ActivePlan * plan,
-                            loadWithin(number, stage, planned, signature, std::move(found)));
+                            loadWithin(stage, planned, signature, std::move(found)));
         statistics_.noteNewLoad(*plan, active_->evicted());
+        noteStates(*plan);
         return plan;
       }
       if (deciding_.size() >= kMaxRemembered) {
@@ -131,11 +132,11 @@ absl::StatusOr<ActivePlan*> SessionPlans::planFor(size_t number, const Remainder
 
 /// Loads a plan; where it needs more memory than was predicted, one that was made to use less of
 /// the limits.
-absl::StatusOr<ActivePlan*> SessionPlans::loadWithin(size_t number, const Remainder* stage,
+absl::StatusOr<ActivePlan*> SessionPlans::loadWithin(const Stage& stage,
                                                      absl::Span<const PlannedInput> planned,
                                                      const std::string& signature,
                                                      FoundPlan found) {
-  absl::StatusOr<ActivePlan*> loaded = active_->load(number, signature, std::move(found));
+  absl::StatusOr<ActivePlan*> loaded = active_->load(stage.id, signature, std::move(found));
   for (float share : kMemoryShares) {
     if (!isDeviceTooSmall(loaded.status())) {
       break;
@@ -144,9 +145,20 @@ absl::StatusOr<ActivePlan*> SessionPlans::loadWithin(size_t number, const Remain
     if (!smaller.ok()) {
       break;
     }
-    loaded = active_->load(number, signature, *std::move(smaller));
+    loaded = active_->load(stage.id, signature, *std::move(smaller));
   }
   return loaded;
+}
+
+/// Plans that come later have states where this one does.
+void SessionPlans::noteStates(const ActivePlan& plan) {
+  const format::PlanFile& file = *plan.found.plan;
+  for (const auto& [state, index] : file.stateDevices()) {
+    const format::PlanDevice& device = file.device(index);
+    const std::string whole(format::textOf(device.part_of()));
+    stateHomes_.emplace(state, whole.empty() ? device.name()->str() : whole);
+    stateWorkers_.emplace(state, file.worker(device.worker()).name()->str());
+  }
 }
 
 absl::Status SessionPlans::tuneIfDue(ActivePlan& plan) {
@@ -157,12 +169,13 @@ absl::Status SessionPlans::tuneIfDue(ActivePlan& plan) {
   return absl::OkStatus();
 }
 
-ActivePlan* SessionPlans::planInFlight(absl::Span<const StageInput> values) {
+ActivePlan* SessionPlans::planInFlight(const std::string& graph,
+                                       absl::Span<const StageInput> values) {
   const ActivePlan* last = active_->last();
   if (last == nullptr || last->own->mostLanes() == 1 || !setup_.options.dumps.empty()) {
     return nullptr;
   }
-  ActivePlan* plan = active_->find(signatureOf(nullptr, plannedInputs(values)));
+  ActivePlan* plan = active_->find(signatureOf({{graph}}, plannedInputs(values)));
   bool isReady = plan != nullptr && plan->own->mostLanes() > 1 && !plan->own->broken() &&
                  plan->found.remainder == nullptr && !mayTrySplit(*plan, values) &&
                  !mayImprove(*plan) && !active_->isTuneDue(*plan);
@@ -191,7 +204,7 @@ bool SessionPlans::mayImprove(const ActivePlan& plan) const {
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
 /// placed by guessed times it is known what its parts take, and the search is done again. Once;
 /// after that runs tell whether it is better than one device.
-absl::StatusOr<ActivePlan*> SessionPlans::improve(ActivePlan& plan, const Remainder* stage,
+absl::StatusOr<ActivePlan*> SessionPlans::improve(ActivePlan& plan, const Stage& stage,
                                                   absl::Span<const PlannedInput> planned,
                                                   absl::Span<const StageInput> values) {
   if (mayTrySplit(plan, values)) {
@@ -222,7 +235,7 @@ absl::StatusOr<ActivePlan*> SessionPlans::improve(ActivePlan& plan, const Remain
 }
 
 /// The plan itself or the best single device, whichever runs faster; see fall_back.h.
-absl::StatusOr<ActivePlan*> SessionPlans::judgePlan(ActivePlan& plan, const Remainder* stage,
+absl::StatusOr<ActivePlan*> SessionPlans::judgePlan(ActivePlan& plan, const Stage& stage,
                                                     absl::Span<const PlannedInput> planned) {
   const bool isAuto = setup_.options.strategy.empty() || setup_.options.strategy == "auto";
   if (!isAuto || !setup_.options.from.empty() || setup_.options.split > 1) {
@@ -241,14 +254,14 @@ absl::StatusOr<ActivePlan*> SessionPlans::judgePlan(ActivePlan& plan, const Rema
 
 /// Loads a better plan in the place of one; where that fails, the old one again.
 absl::StatusOr<ActivePlan*> SessionPlans::replace(ActivePlan& plan, FoundPlan better) {
-  size_t number = plan.stage;
+  const StageId stage = plan.stage;
   std::string signature = plan.signature;
   FoundPlan old = plan.found;
   active_->drop(plan);
-  absl::StatusOr<ActivePlan*> loaded = active_->load(number, signature, std::move(better));
+  absl::StatusOr<ActivePlan*> loaded = active_->load(stage, signature, std::move(better));
   if (!loaded.ok()) {
     warn(absl::StrCat("the better plan cannot be loaded: ", loaded.status().message()));
-    loaded = active_->load(number, std::move(signature), std::move(old));
+    loaded = active_->load(stage, std::move(signature), std::move(old));
   }
   GR_RETURN_IF_ERROR(loaded.status());
   (*loaded)->settled = true;
@@ -257,7 +270,7 @@ absl::StatusOr<ActivePlan*> SessionPlans::replace(ActivePlan& plan, FoundPlan be
 }
 
 /// The plan itself or one on split devices, whichever runs faster; see split_trial.h.
-absl::StatusOr<ActivePlan*> SessionPlans::trySplitPlan(ActivePlan& plan, const Remainder* stage,
+absl::StatusOr<ActivePlan*> SessionPlans::trySplitPlan(ActivePlan& plan, const Stage& stage,
                                                        absl::Span<const PlannedInput> planned,
                                                        absl::Span<const StageInput> values) {
   TrialSession session{

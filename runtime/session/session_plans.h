@@ -36,20 +36,21 @@ class SessionPlans {
   void open();
 
   /// Finds a plan for these shapes, which is not loaded.
-  absl::StatusOr<FoundPlan> find(const Remainder* stage, absl::Span<const PlannedInput> planned,
+  absl::StatusOr<FoundPlan> find(const Stage& stage, absl::Span<const PlannedInput> planned,
                                  PlanWishes wishes = {});
   /// Fails when a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
-  /// Returns the plan for the stage with this number, loaded. `values` give elements when the
+  /// Returns the plan for the stage, loaded. `values` give elements when the
   /// planner needs some; null when it does and there are none.
-  absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
-                                      std::vector<PlannedInput> planned,
+  absl::StatusOr<ActivePlan*> planFor(const Stage& stage, std::vector<PlannedInput> planned,
                                       absl::Span<const StageInput> values);
   /// Chooses the plan's kernels, if that is due before its next run; after an error it is gone.
   absl::Status tuneIfDue(ActivePlan& plan);
   /// Returns the plan for `values` if it is loaded, nothing is due before its next run, and its
   /// runs may be in flight beside each other.
-  ActivePlan* planInFlight(absl::Span<const StageInput> values);
+  ActivePlan* planInFlight(const std::string& graph, absl::Span<const StageInput> values);
+  /// The workers that have states, by the states' names, as far as plans were loaded.
+  const std::map<std::string, std::string>& stateWorkers() const { return stateWorkers_; }
   /// Returns the one used last; null when there is none.
   const ActivePlan* last() const { return active_->last(); }
   void drop(ActivePlan& plan) { active_->drop(plan); }
@@ -60,22 +61,22 @@ class SessionPlans {
   void learnAll();
 
  private:
-  absl::StatusOr<ActivePlan*> loadWithin(size_t number, const Remainder* stage,
-                                         absl::Span<const PlannedInput> planned,
+  absl::StatusOr<ActivePlan*> loadWithin(const Stage& stage, absl::Span<const PlannedInput> planned,
                                          const std::string& signature, FoundPlan found);
   bool mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const;
   bool isForMany(const ActivePlan& plan) const;
   bool mayImprove(const ActivePlan& plan) const;
-  absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Remainder* stage,
+  absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Stage& stage,
                                       absl::Span<const PlannedInput> planned,
                                       absl::Span<const StageInput> values);
-  absl::StatusOr<ActivePlan*> trySplitPlan(ActivePlan& plan, const Remainder* stage,
+  absl::StatusOr<ActivePlan*> trySplitPlan(ActivePlan& plan, const Stage& stage,
                                            absl::Span<const PlannedInput> planned,
                                            absl::Span<const StageInput> values);
-  absl::StatusOr<ActivePlan*> judgePlan(ActivePlan& plan, const Remainder* stage,
+  absl::StatusOr<ActivePlan*> judgePlan(ActivePlan& plan, const Stage& stage,
                                         absl::Span<const PlannedInput> planned);
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
   void learn(const ActivePlan& plan);
+  void noteStates(const ActivePlan& plan);
   void noteLoad(const ActivePlan& plan) { statistics_.noteLoad(plan, active_->evicted()); }
   /// Warns, with what the model is called.
   void warn(absl::string_view what) const;
@@ -88,7 +89,9 @@ class SessionPlans {
   std::unique_ptr<ActivePlans> active_;  // null before open
   // Inputs whose elements decide shapes, by the signature without them.
   std::map<std::string, std::vector<std::string>> deciding_;
-  std::set<std::string> noted_;  // notes of plans that the user was told
+  std::map<std::string, std::string> stateHomes_;    // devices, by state
+  std::map<std::string, std::string> stateWorkers_;  // the same, workers
+  std::set<std::string> noted_;                      // notes of plans that the user was told
 };
 
 }  // namespace graphrun::runtime

@@ -54,15 +54,16 @@ std::vector<std::string> edgeNames(const ActivePlan& active) {
 
 }  // namespace
 
-absl::Status SessionRuns::run(const std::vector<StageInput>& given,
+absl::Status SessionRuns::run(absl::string_view name, const std::vector<StageInput>& given,
                               std::vector<NamedTensor>& results, RunQueue::Begun begun) {
+  GR_ASSIGN_OR_RETURN(const ModelGraph* graph, setup_.findGraph(name));
   std::vector<NamedSpec> specs;
   specs.reserve(given.size());
   for (const StageInput& input : given) {
     specs.push_back({input.name, input.tensor->spec()});
   }
   Flights::Lock lock(mutex_);
-  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, setup_.inOrder(specs));
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, graph->inOrder(specs));
   std::vector<StageInput> values;
   for (const NamedSpec& shape : shapes) {
     for (const StageInput& input : given) {
@@ -72,26 +73,27 @@ absl::Status SessionRuns::run(const std::vector<StageInput>& given,
     }
   }
   size_t count = 0;
-  results.resize(setup_.outputs.size());
-  for (const ModelPort& port : setup_.outputs) {
+  results.resize(graph->outputs.size());
+  for (const ModelPort& port : graph->outputs) {
     if (!port.isList) {
       results[count++].name = port.name;
     }
   }
   results.resize(count);  // the tensors in lists follow
-  GR_RETURN_IF_ERROR(runOrdered(std::move(values), results, lock, begun));
+  GR_RETURN_IF_ERROR(runOrdered(*graph, std::move(values), results, lock, begun));
   lock.unlock();
   statistics_.noteRun();
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorMap> SessionRuns::runByName(const TensorMap& given, RunQueue::Begun begun) {
+absl::StatusOr<TensorMap> SessionRuns::runByName(absl::string_view graph, const TensorMap& given,
+                                                 RunQueue::Begun begun) {
   std::vector<StageInput> values;
   for (const auto& [input, tensor] : given) {
     values.push_back({input, &tensor, nullptr});
   }
   std::vector<NamedTensor> results;
-  GR_RETURN_IF_ERROR(run(values, results, begun));
+  GR_RETURN_IF_ERROR(run(graph, values, results, begun));
   TensorMap named;
   for (NamedTensor& result : results) {
     named.insert_or_assign(std::move(result.name), std::move(result.tensor));
@@ -123,10 +125,10 @@ absl::Status SessionRuns::writeTrace(const std::string& path) const {
 
 /// Runs the model once with its inputs in their order, in flight beside other runs where the plan
 /// allows that, else alone. `begun` is told in the first case, when its step has its number.
-absl::Status SessionRuns::runOrdered(std::vector<StageInput> values,
+absl::Status SessionRuns::runOrdered(const ModelGraph& graph, std::vector<StageInput> values,
                                      std::vector<NamedTensor>& results, Flights::Lock& lock,
                                      RunQueue::Begun begun) {
-  while (ActivePlan* plan = plans_.planInFlight(values)) {
+  while (ActivePlan* plan = plans_.planInFlight(graph.name, values)) {
     if (std::optional<size_t> lane = flights_.take(*plan)) {
       std::optional<absl::Status> status = fly(*plan, *lane, values, results, lock, begun);
       if (status.has_value()) {
@@ -134,7 +136,7 @@ absl::Status SessionRuns::runOrdered(std::vector<StageInput> values,
       }
     } else if (flights_.wantsLanes(*plan)) {
       flights_.waitAlone(lock);
-      if (plan == plans_.planInFlight(values)) {
+      if (plan == plans_.planInFlight(graph.name, values)) {
         GR_RETURN_IF_ERROR(plan->own->openLanes(plan->nextStep));
       }
     } else {
@@ -142,25 +144,25 @@ absl::Status SessionRuns::runOrdered(std::vector<StageInput> values,
     }
   }
   flights_.waitAlone(lock);
-  GR_RETURN_IF_ERROR(runStages(std::move(values), results));
+  GR_RETURN_IF_ERROR(runStages(graph, std::move(values), results));
   failed_.clear();
   return absl::OkStatus();
 }
 
 /// Runs stage after stage: each plan leaves what is to do with the values that it made.
-absl::Status SessionRuns::runStages(std::vector<StageInput> values,
+absl::Status SessionRuns::runStages(const ModelGraph& graph, std::vector<StageInput> values,
                                     std::vector<NamedTensor>& results) {
-  std::shared_ptr<const Remainder> stage;
-  size_t number = 0;
+  std::shared_ptr<const Remainder> remainder;
+  Stage stage{{graph.name}};
   std::optional<int64_t> began;  // the first stage; plans of the others are part of the run
   do {
     const int64_t begin = nowNanos();
-    GR_ASSIGN_OR_RETURN(ActivePlan * plan,
-                        plans_.planFor(number++, stage.get(), plannedInputs(values), values));
+    GR_ASSIGN_OR_RETURN(ActivePlan * plan, plans_.planFor(stage, plannedInputs(values), values));
+    ++stage.id.number;
     GR_RETURN_IF_ERROR(plans_.tuneIfDue(*plan));
     statistics_.notePrepared(begin);
     began = began.value_or(nowNanos());
-    absl::StatusOr<Millis> left = timeLeft(setup_.timeout(), *began, number - 1);
+    absl::StatusOr<Millis> left = timeLeft(setup_.timeout(), *began, stage.id.number - 1);
     std::vector<StageInput> made;
     absl::Status status = left.ok()
                               ? runStage(*plan, 0, values, results, made,
@@ -171,9 +173,10 @@ absl::Status SessionRuns::runStages(std::vector<StageInput> values,
       return inDomain(status, ErrorDomain::kRun);
     }
     tellDumps(setup_.options, made);
-    stage = plan->found.remainder;
+    remainder = plan->found.remainder;
+    stage.remainder = remainder.get();
     GR_ASSIGN_OR_RETURN(values, stageInputs(plan->found.remainderInputs, made, results, values));
-  } while (stage != nullptr);
+  } while (remainder != nullptr);
   return absl::OkStatus();
 }
 
@@ -182,8 +185,9 @@ absl::Status SessionRuns::runStage(ActivePlan& plan, size_t lane,
                                    absl::Span<const StageInput> values,
                                    std::vector<NamedTensor>& results, std::vector<StageInput>& made,
                                    Execute execute) {
+  GR_ASSIGN_OR_RETURN(const ModelGraph* graph, setup_.findGraph(plan.stage.graph));
   for (const auto& [output, endpoint] : plan.own->outputs()) {
-    if (std::any_of(setup_.outputs.begin(), setup_.outputs.end(),
+    if (std::any_of(graph->outputs.begin(), graph->outputs.end(),
                     [&](const ModelPort& port) { return isInList(port, output); })) {
       results.push_back({output, {}});
     }

@@ -30,11 +30,12 @@ class SessionRuns {
   SessionRuns(SessionSetup& setup, SessionStatistics& statistics, SessionPlans& plans)
       : setup_(setup), statistics_(statistics), plans_(plans) {}
 
-  /// Runs the model once; see Session::run. `begun` is told when its step has its number, if others
-  /// may be in flight beside it.
-  absl::Status run(const std::vector<StageInput>& given, std::vector<NamedTensor>& results,
-                   RunQueue::Begun begun);
-  absl::StatusOr<TensorMap> runByName(const TensorMap& given, RunQueue::Begun begun);
+  /// Runs a graph of the model once; see Session::run. `begun` is told when its step has its
+  /// number, if others may be in flight beside it.
+  absl::Status run(absl::string_view graph, const std::vector<StageInput>& given,
+                   std::vector<NamedTensor>& results, RunQueue::Begun begun);
+  absl::StatusOr<TensorMap> runByName(absl::string_view graph, const TensorMap& given,
+                                      RunQueue::Begun begun);
 
   /// Takes the session's mutex, once no run is in flight.
   Flights::Lock alone();
@@ -50,9 +51,11 @@ class SessionRuns {
   /// Runs a step whose inputs and outputs are bound.
   using Execute = absl::FunctionRef<absl::Status(ActivePlan& plan)>;
 
-  absl::Status runOrdered(std::vector<StageInput> values, std::vector<NamedTensor>& results,
-                          Flights::Lock& lock, RunQueue::Begun begun);
-  absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
+  absl::Status runOrdered(const ModelGraph& graph, std::vector<StageInput> values,
+                          std::vector<NamedTensor>& results, Flights::Lock& lock,
+                          RunQueue::Begun begun);
+  absl::Status runStages(const ModelGraph& graph, std::vector<StageInput> values,
+                         std::vector<NamedTensor>& results);
   absl::Status runStage(ActivePlan& plan, size_t lane, absl::Span<const StageInput> values,
                         std::vector<NamedTensor>& results, std::vector<StageInput>& made,
                         Execute execute);

@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
+#include "runtime/format/weight_table.h"
 #include "runtime/session/error_domain.h"
 #include "runtime/session/own_devices.h"
 #include "runtime/session/worker_program.h"
@@ -97,8 +98,10 @@ absl::Status SessionSetup::open(const std::string& modelPath, const std::string&
     const ProgressReport::Busy busy(progress, absl::StrCat("reading ", called));
     GR_ASSIGN_OR_RETURN(model, openModel(modelPath, *compiler, models));
   }
-  inputs = inputPorts(model.model->graph());
-  outputs = outputPorts(model.model->graph());
+  for (const format::Graph* graph : model.model->graphs()) {
+    graphs.push_back(
+        {std::string(format::textOf(graph->name())), inputPorts(*graph), outputPorts(*graph)});
+  }
   if (!options.cluster.empty()) {
     absl::StatusOr<ClusterFile> file = readClusterFile(options.cluster, devices::deviceKinds());
     if (!file.ok()) {
@@ -148,7 +151,23 @@ CoordinatorOptions SessionSetup::coordinatorOptions() {
   return coordinator;
 }
 
-absl::StatusOr<std::vector<NamedSpec>> SessionSetup::inOrder(
+absl::StatusOr<const ModelGraph*> SessionSetup::findGraph(absl::string_view graph) const {
+  if (graph.empty()) {
+    return &graphs.front();
+  }
+  std::vector<std::string> names;
+  for (const ModelGraph& known : graphs) {
+    if (known.name == graph) {
+      return &known;
+    }
+    names.push_back(known.name);
+  }
+  return inDomain(absl::NotFoundError(absl::StrCat("model '", name, "' has no graph '", graph,
+                                                   "', only '", absl::StrJoin(names, "', '"), "'")),
+                  ErrorDomain::kInput);
+}
+
+absl::StatusOr<std::vector<NamedSpec>> ModelGraph::inOrder(
     absl::Span<const NamedSpec> given) const {
   GR_RETURN_IF_ERROR(checkInputs(inputs, given));
   std::vector<NamedSpec> ordered;

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/base/memory_file.h"
 #include "runtime/cluster/cluster_description.h"
@@ -26,6 +27,16 @@
 
 namespace graphrun::runtime {
 
+/// A graph of the model.
+struct ModelGraph {
+  std::string name;
+  std::vector<ModelPort> inputs;
+  std::vector<ModelPort> outputs;
+
+  /// Returns `given` in the order of the inputs, checked.
+  absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> given) const;
+};
+
 /// A session's options, its model and cluster, and who compiles and computes for it. Its parts do
 /// not change after `open`, but for `own` and what is behind pointers.
 struct SessionSetup {
@@ -35,8 +46,8 @@ struct SessionSetup {
   /// with their domain.
   absl::Status open(const std::string& modelPath, const std::string& called);
 
-  /// Returns `given` in the model's order, checked.
-  absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> given) const;
+  /// Returns the graph of that name, "" for the model's first; NotFound.
+  absl::StatusOr<const ModelGraph*> findGraph(absl::string_view graph) const;
   /// Finds the devices of workers for which cluster.yaml gives none; without a cluster, those of
   /// this process. Of the others what devices carry out together and which instructions they have:
   /// of workers that were reached, and to `run` on several GPUs, or where others have started them,
@@ -62,8 +73,7 @@ struct SessionSetup {
   std::string name;  // the path that the user gave, or the graph's name, for messages
   std::optional<MemoryFile> inMemory;
   OpenModel model;
-  std::vector<ModelPort> inputs;
-  std::vector<ModelPort> outputs;
+  std::vector<ModelGraph> graphs;        // the first one first
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
   std::vector<DeviceDescription> own;    // what that has, once a plan was asked for
   std::unique_ptr<ProfileRecorder> costs;

@@ -62,8 +62,9 @@ absl::StatusOr<bool> isFaster(ActivePlan& split, ActivePlans& plans, uint64_t wh
 }  // namespace
 
 bool isTrialDue(const ActivePlan& plan, uint64_t tuneNanos) {
-  return tuneNanos > 0 && !plan.splitTried && plan.nextStep > 0 &&
-         plan.found.plan->plan().promised_step_ns() > 0 && (plan.isTuned() || plan.tuneNanos > 0);
+  return tuneNanos > 0 && !plan.splitTried && !plan.found.plan->updatesStates() &&
+         plan.nextStep > 0 && plan.found.plan->plan().promised_step_ns() > 0 &&
+         (plan.isTuned() || plan.tuneNanos > 0);
 }
 
 absl::StatusOr<ActivePlan*> trySplit(ActivePlan& plan, ActivePlans& plans, uint64_t tuneNanos,
@@ -83,7 +84,7 @@ absl::StatusOr<ActivePlan*> trySplit(ActivePlan& plan, ActivePlans& plans, uint6
     session.keep(*found);
     return &plan;
   }
-  const size_t stage = plan.stage;
+  const StageId stage = plan.stage;
   const std::string signature = plan.signature;
   plans.drop(plan);
   absl::StatusOr<ActivePlan*> split = plans.load(stage, signature, *found);

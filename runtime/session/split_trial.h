@@ -21,7 +21,8 @@ struct TrialSession {
 };
 
 /// Returns whether the plan is to be tried on split devices before its next run: it was made with
-/// times that promise something, of which some are estimates, and its kernels have been chosen.
+/// times that promise something, of which some are estimates, its kernels have been chosen, and a
+/// run more changes no state.
 bool isTrialDue(const ActivePlan& plan, uint64_t tuneNanos);
 
 /// Runs `plan` some times, then one on split devices if that still promises a shorter step, and

@@ -13,8 +13,9 @@ constexpr size_t kMaxDecidingBytes = size_t{1} << 20;
 
 }  // namespace
 
-std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs) {
-  std::string signature = absl::StrCat(stage == nullptr ? 0 : stage->hash, ":");
+std::string signatureOf(const Stage& stage, absl::Span<const PlannedInput> inputs) {
+  std::string signature = absl::StrCat(stage.id.graph, "#",
+                                       stage.remainder == nullptr ? 0 : stage.remainder->hash, ":");
   for (const PlannedInput& input : inputs) {
     absl::StrAppend(&signature, input.spec.toString(), ";");
     if (input.elements != nullptr) {

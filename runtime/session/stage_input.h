@@ -26,9 +26,9 @@ struct StageInput {
 std::vector<PlannedInput> plannedInputs(absl::Span<const NamedSpec> specs);
 std::vector<PlannedInput> plannedInputs(absl::Span<const StageInput> given);
 
-/// Returns the signature of the plan that a stage needs: what is to do, the shapes of its inputs
-/// and the elements of some.
-std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs);
+/// Returns the signature of the plan that a stage needs: its graph, what is left of that, the
+/// shapes of its inputs and the elements of some.
+std::string signatureOf(const Stage& stage, absl::Span<const PlannedInput> inputs);
 
 /// Gives the inputs `needed` their elements. The planner asks for no input twice (Internal).
 /// InvalidArgument for more elements than plans are kept by.

@@ -158,6 +158,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
     return withFirstCause(loaded.status(), {"", "", description.name, worker_});
   }
   part.loaded = *std::move(loaded);
+  GR_ASSIGN_OR_RETURN(part.states, bindStates(home, *part.loaded.program, weights, part.owner));
   part.ownBytes = communicatorBytes(*plan_, part.device);
   uint64_t programBytes = part.loaded.program->memory().bytes + part.ownBytes;
   if (description.memoryBytes != 0 && programBytes + slotBytes > description.memoryBytes) {
@@ -181,6 +182,20 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<StateCell>>> LoadedPlan::bindStates(
+    const PlanHome& home, const devices::Program& program, PlanWeights& weights,
+    const std::shared_ptr<SharedDevice>& device) {
+  std::vector<std::shared_ptr<StateCell>> cells;
+  for (const devices::StateBinding& state : program.states()) {
+    if (home.states == nullptr) {
+      return absl::InternalError(
+          absl::StrCat("state '", state.name, "' has nowhere to be kept in this process"));
+    }
+    GR_ASSIGN_OR_RETURN(cells.emplace_back(), home.states->bind(state, weights, device));
+  }
+  return cells;
 }
 
 /// Slots in a GPU's memory, and what it sends from there, came after the rest.
@@ -264,7 +279,7 @@ absl::StatusOr<void*> LoadedPlan::staging(const Endpoint& endpoint) {
 /// share, or where no other process does.
 size_t LoadedPlan::countLanes() const {
   if (plan_->findWorker(worker_) != kClientWorker || executors_.size() != 1 || edges_.empty() ||
-      hasCommunicators_ || !threads_.empty()) {
+      hasCommunicators_ || !threads_.empty() || plan_->updatesStates()) {
     return 1;
   }
   const Memory::Part& own = memory_->parts[0];
@@ -348,8 +363,10 @@ void LoadedPlan::bindOutput(const Endpoint& endpoint, void* data) {
 }
 
 absl::Status LoadedPlan::checkRunnable(uint32_t steps) const {
-  if (steps == 0) {
-    return absl::InvalidArgumentError("a run needs at least one step");
+  if (steps == 0 || (steps > 1 && plan_->updatesStates())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a run has ", steps, " steps, expected ",
+                     steps == 0 ? "at least one" : "one, as they update states"));
   }
   return !broken() ? absl::OkStatus()
                    : absl::FailedPreconditionError(
@@ -387,6 +404,9 @@ absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlin
   running_.fetch_add(1);
   control_.begin(deadlineNanos);
   const bool ok = runExecutors(firstStep, steps);
+  for (size_t i = 0; !ok && i < executors_.size(); ++i) {
+    executors_[i]->revertStates();
+  }
   running_.fetch_sub(1);
   return ok ? absl::OkStatus() : failureStatus();
 }

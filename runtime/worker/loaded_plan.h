@@ -23,6 +23,7 @@
 #include "runtime/transport/transport.h"
 #include "runtime/worker/device_set.h"
 #include "runtime/worker/program_loader.h"
+#include "runtime/worker/state_store.h"
 
 namespace graphrun::runtime {
 
@@ -33,6 +34,7 @@ struct PlanHome {
   ProgramLoader* loader;
   uint64_t tuneNanos = 0;  // that each device may spend on measuring kernels
   WeightStore* weights;
+  StateStore* states;                     // null: its programs have none
   std::shared_ptr<Transport> local;       // linked to itself, for edges within this process
   std::shared_ptr<Transport> network;     // for edges to other workers; null without a cluster
   std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
@@ -98,9 +100,9 @@ class LoadedPlan {
   /// gaps; of all that are in flight run must be called.
   absl::Status openLanes(uint64_t nextStep);
 
-  /// Runs steps; every wait ends at `deadlineNanos` (of nowNanos()). The status of the first
-  /// failure carries a FirstCause. After a failure a plan with edges is broken and must be loaded
-  /// again.
+  /// Runs steps; where they update states, one. Every wait ends at `deadlineNanos` (of nowNanos()).
+  /// The status of the first failure carries a FirstCause. After a failure a plan with edges is
+  /// broken and must be loaded again, and states are what they were before the step.
   absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
   /// The same for one step on a lane; returns when `others` holds as well, which is called by any
   /// of the threads that run lanes, or the deadline has passed: see StepsInFlight.
@@ -132,6 +134,9 @@ class LoadedPlan {
   absl::Status checkPartMemory() const;
   absl::Status tooSmall(const std::string& device, absl::string_view why) const;
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
+  static absl::StatusOr<std::vector<std::shared_ptr<StateCell>>> bindStates(
+      const PlanHome& home, const devices::Program& program, PlanWeights& weights,
+      const std::shared_ptr<SharedDevice>& device);
   absl::Status waitForPeers(const PlanHome& home);
   /// A communicator that a program of this process is a member of.
   struct Member {

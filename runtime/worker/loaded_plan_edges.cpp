@@ -185,6 +185,7 @@ absl::Status LoadedPlan::openEdges(const PlanHome& home) {
     GR_ASSIGN_OR_RETURN(
         std::unique_ptr<Executor> executor,
         Executor::create(part.owner->device.get(), part.loaded.program, ends, &control_));
+    executor->bindStates(part.states);
     executors_.push_back(std::move(executor));
     ends_ = std::move(ends);
   }

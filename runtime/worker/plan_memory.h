@@ -19,6 +19,7 @@ struct LoadedPlan::Memory {
     uint32_t partition = 0;
     std::shared_ptr<SharedDevice> owner;
     LoadedProgram loaded;
+    std::vector<std::shared_ptr<StateCell>> states;  // one for each of the program's
     std::vector<LoadedProgram> lanes;  // the same again, for steps in flight beside the first
     std::vector<void*> allocated;
     std::vector<void*> own;      // of the device

@@ -222,6 +222,7 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   home.worker = name_;
   home.loader = &loader_;
   home.weights = &weights_;
+  home.states = &states_;
   GR_ASSIGN_OR_RETURN(home.local, local());
   home.network = network_;
   home.ranks = ranks_;
@@ -374,6 +375,7 @@ void WorkerCore::endJob(const absl::Status& why) {
     network->leave();  // the peers end the job too, and some are sooner done with it
   }
   plans.clear();  // before the network, which they have edges on
+  states_.clear();
 }
 
 void WorkerCore::markPeerFailed(uint32_t rank, const absl::Status& cause) {

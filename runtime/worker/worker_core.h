@@ -20,6 +20,7 @@
 #include "runtime/worker/disk_cache.h"
 #include "runtime/worker/loaded_plan.h"
 #include "runtime/worker/program_loader.h"
+#include "runtime/worker/state_store.h"
 #include "runtime/worker/step_line.h"
 #include "runtime/worker/weight_store.h"
 
@@ -48,6 +49,8 @@ class WorkerCore final : public WorkerHandler {
   /// Weights of a model file on this machine need not be sent.
   void addModel(const std::shared_ptr<const format::ModelFile>& model) { weights_.addModel(model); }
   WeightStore& weights() { return weights_; }
+  /// The states of this process's devices. They go with the job.
+  StateStore& states() { return states_; }
   /// The interfaces that tensors take, as WorkerCoreOptions has them.
   const std::string& networkInterface() const { return options_.networkInterface; }
   /// The devices of this process.
@@ -115,6 +118,7 @@ class WorkerCore final : public WorkerHandler {
   DiskCache code_;
   DiskCache weightCache_;
   WeightStore weights_;
+  StateStore states_;
   ProgramLoader loader_;
   std::shared_ptr<DeviceSet> devices_;
 

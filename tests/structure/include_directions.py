@@ -55,7 +55,8 @@ LAYERS = {
 SUBFOLDERS = {
     "placement": ["text", "cluster", "cost_graph", "rules", "simulator", "problem", "bounds", "list_scheduling",
                   "search", "throughput", "cost_file_searches", "formats", "strategies", "explain", "from_ir", "planner"],
-    "passes": [".", "serialization"],
+    "passes": [".", "raise", "serialization"],
+    "runtime/session": ["profile", "."],
     "devices/cpu": ["threading", "vectors", "base", "reference", "onednn", "kernels", "runtime", "compiler"],
     "devices/cuda": ["driver", "kernels", "cudnn", "cublaslt", "nccl", "program", "compiler"],
     "devices/cuda/compiler": ["emit", "."],

@@ -29,7 +29,8 @@ std::vector<runtime::ElementType> elementTypes(mlir::TypeRange types) {
 }
 
 std::string whyOneUnsupported(mlir::Operation* op) {
-  if (llvm::isa<ir::ConstantOp, ir::SendOp, ir::RecvOp, ir::YieldOp>(op)) {
+  if (llvm::isa<ir::ConstantOp, ir::StateOp, ir::UpdateOp, ir::SendOp, ir::RecvOp, ir::YieldOp>(
+          op)) {
     return "";
   }
   std::string name = op->getName().getStringRef().str();

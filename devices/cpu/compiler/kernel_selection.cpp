@@ -39,7 +39,8 @@ class WorkItemCollector {
     }
     return llvm::TypeSwitch<mlir::Operation*, absl::Status>(op)
         .Case([&](ir::GroupOp group) { return addGroup(group); })
-        .Case<ir::SendOp, ir::RecvOp, mlir::func::ReturnOp>([&](auto) { return addOther(op); })
+        .Case<ir::SendOp, ir::RecvOp, ir::StateOp, ir::UpdateOp, mlir::func::ReturnOp>(
+            [&](auto) { return addOther(op); })
         .Default([&](mlir::Operation*) {
           return whyNotMapKernel(op).empty() ? addMap(op) : addSingle(op);
         });

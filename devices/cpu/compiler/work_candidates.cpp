@@ -191,11 +191,15 @@ std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryIn
 std::optional<Instruction> WorkCandidates::apply(const Request& request,
                                                  const LibraryInstruction& library) {
   Instruction instruction = library.instruction;
-  // Weights lie as the kernel likes, from load on. An image lies as is requested, one of constants
-  // too: what the kernel would like depends on the threads.
+  // Weights lie as the kernel likes, from load on; a filter that is none is laid out so in each
+  // step, which takes far less than a convolution by a plain one. An image lies as is requested,
+  // one of constants too: what the kernel would like depends on the threads.
   bool isImage = hasChannels(instruction);
+  bool isFilter = false;
   for (auto [input, value] : llvm::zip(instruction.inputs, library.operands)) {
-    input.desc.any = isConstant(value) && !request.plainWeights && !isImage;
+    bool isWeight = isConstant(value) ? !request.plainWeights : isFilter;
+    input.desc.any = isWeight && !isImage;
+    isFilter = isImage && isConvolution(instruction);
     isImage = false;
   }
   size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();

@@ -33,8 +33,9 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
   program->countMemory(executable);
   GR_RETURN_IF_ERROR(program->placeArena(executable));
   GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
-  program->inputs_ = bindingsOf(executable.inputs);
-  program->outputs_ = bindingsOf(executable.outputs);
+  program->bindings_.inputs = bindingsOf(executable.inputs);
+  program->bindings_.outputs = bindingsOf(executable.outputs);
+  program->bindings_.states = statesOf(executable.states);
   return program;
 }
 
@@ -86,7 +87,7 @@ absl::Status CpuProgram::createInstruction(const Instruction& instruction) {
   record.label = static_cast<uint32_t>(labels_.size());
   labels_.push_back(instruction.label);
   if (instruction.kernel == "send" || instruction.kernel == "receive") {
-    edges_.push_back(bindEdge(instruction, record));
+    bindings_.edges.push_back(bindEdge(instruction, record));
   } else {
     const KernelEntry* entry = findKernel(instruction.kernel);
     if (entry == nullptr) {

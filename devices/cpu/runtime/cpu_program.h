@@ -28,9 +28,7 @@ class CpuProgram : public Program {
 
   absl::Span<const OpRecord> records() const override { return records_; }
   absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
-  absl::Span<const Binding> inputs() const override { return inputs_; }
-  absl::Span<const Binding> outputs() const override { return outputs_; }
-  absl::Span<const EdgeBinding> edges() const override { return edges_; }
+  const ProgramBindings& bindings() const override { return bindings_; }
   absl::Span<const std::string> labels() const override { return labels_; }
   ProgramMemory memory() const override {
     return {memoryBytes_, sharedBytes_, recordMemory_, arenaPages_};
@@ -60,9 +58,7 @@ class CpuProgram : public Program {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<OpRecord> records_;
   std::vector<void*> buffers_;
-  std::vector<Binding> inputs_;
-  std::vector<Binding> outputs_;
-  std::vector<EdgeBinding> edges_;
+  ProgramBindings bindings_;
   std::vector<std::string> labels_;
   std::vector<RecordMemory> recordMemory_;
   uint64_t memoryBytes_ = 0;

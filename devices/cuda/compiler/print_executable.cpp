@@ -24,7 +24,7 @@ absl::StatusOr<Executable> compiled(const DeviceCompiler& compiler, mlir::func::
                       compiler.compile(
                           function, {"here/cuda:0", "cuda", 0, {}, 0, 0},
                           absl::StrCat("cuda some GPU sm_", capability),
-                          [](ir::ConstantOp) { return std::nullopt; }, tuning));
+                          [](mlir::Operation*) { return std::nullopt; }, tuning));
   return readExecutable(bytes, layoutBytes);
 }
 

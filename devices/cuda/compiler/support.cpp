@@ -58,6 +58,9 @@ std::string whyOneUnsupported(mlir::Operation* op) {
   if (needsNoKernel(op) || passes::isWeight(op)) {
     return "";
   }
+  if (llvm::isa<ir::StateOp, ir::UpdateOp>(op)) {
+    return "GPUs keep no states";
+  }
   if (llvm::isa<ir::RecurrentOp>(op)) {
     mlir::OwningOpRef<mlir::ModuleOp> module = alone(op);
     auto function = *module->getOps<mlir::func::FuncOp>().begin();

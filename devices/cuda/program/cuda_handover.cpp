@@ -33,17 +33,17 @@ std::vector<Copy*> CudaProgram::readersOf(uint32_t buffer) const {
 }
 
 bool CudaProgram::isSent(uint32_t buffer) const {
-  return std::any_of(edges_.begin(), edges_.end(),
+  return std::any_of(bindings_.edges.begin(), bindings_.edges.end(),
                      [&](const EdgeBinding& edge) { return edge.send && edge.buffer == buffer; });
 }
 
 bool CudaProgram::isOutput(uint32_t buffer) const {
-  return std::any_of(outputs_.begin(), outputs_.end(),
+  return std::any_of(bindings_.outputs.begin(), bindings_.outputs.end(),
                      [&](const Binding& output) { return output.buffer == buffer; });
 }
 
 bool CudaProgram::canTransferDirectly(size_t index) const {
-  const EdgeBinding& edge = edges_[index];
+  const EdgeBinding& edge = bindings_.edges[index];
   if (edge.send) {
     return writerOf(edge.buffer) != nullptr;
   }
@@ -52,7 +52,7 @@ bool CudaProgram::canTransferDirectly(size_t index) const {
 
 absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer transfer) {
   ScopedContext scope(*device_.context);
-  EdgeBinding& edge = edges_[index];
+  EdgeBinding& edge = bindings_.edges[index];
   const uint32_t buffer = edge.buffer;
   const auto entry = static_cast<uint32_t>(hostBuffers_.size());
   hostBuffers_.push_back(nullptr);  // what is received, the executor binds

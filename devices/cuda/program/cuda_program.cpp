@@ -42,6 +42,10 @@ CudaProgram::~CudaProgram() {
 
 absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& weights,
                                   uint64_t limit) {
+  if (!executable.states.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("state '", executable.states[0].name, "': GPUs keep no states"));
+  }
   GR_ASSIGN_OR_RETURN(streams_, ProgramStreams::create(device_.context));
   GR_ASSIGN_OR_RETURN(buffers_,
                       ProgramBuffers::create(executable, weights, device_, streams_->in(), limit));
@@ -54,8 +58,8 @@ absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& we
   }
   GR_ASSIGN_OR_RETURN(errors_, ErrorReports::create(executable, device_, streams_->compute()));
   GR_RETURN_IF_ERROR(createRecords(executable));
-  inputs_ = bindingsOf(executable.inputs);
-  outputs_ = bindingsOf(executable.outputs);
+  bindings_.inputs = bindingsOf(executable.inputs);
+  bindings_.outputs = bindingsOf(executable.outputs);
   return absl::OkStatus();
 }
 
@@ -173,7 +177,7 @@ absl::Status CudaProgram::addEdge(const Executable& executable, const Action& ac
   record.label = static_cast<uint32_t>(labels_.size());
   labels_.push_back(instruction.label);
   records_.push_back(record);
-  edges_.push_back(std::move(edge));
+  bindings_.edges.push_back(std::move(edge));
   return absl::OkStatus();
 }
 

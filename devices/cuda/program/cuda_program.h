@@ -37,9 +37,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
 
   absl::Span<const OpRecord> records() const override { return records_; }
   absl::Span<void*> buffers() override { return absl::MakeSpan(hostBuffers_); }
-  absl::Span<const Binding> inputs() const override { return inputs_; }
-  absl::Span<const Binding> outputs() const override { return outputs_; }
-  absl::Span<const EdgeBinding> edges() const override { return edges_; }
+  const ProgramBindings& bindings() const override { return bindings_; }
   absl::Span<const std::string> labels() const override { return labels_; }
   ProgramMemory memory() const override {
     return {buffers_->bytes() + sent_->networkBytes(), buffers_->sharedBytes(), {}, {}};
@@ -112,9 +110,7 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveProgram
   std::vector<void*> hostBuffers_;
   std::vector<std::unique_ptr<Record>> states_;
   std::vector<OpRecord> records_;
-  std::vector<Binding> inputs_;
-  std::vector<Binding> outputs_;
-  std::vector<EdgeBinding> edges_;
+  ProgramBindings bindings_;
   std::vector<std::string> labels_;
   bool isTimed_ = false;  ///< the clocks of all segments were read
   mutable std::mutex mutex_;

@@ -134,30 +134,16 @@ Values keepAll(Node& node) {
   return {x, node.outputUsed(1) ? allTrue(node, x, mask) : mlir::Value()};
 }
 
-Values dropoutByAttribute(Node& node) {
-  node.attributes().ignore({"ratio", "is_test", "consumed_inputs"});
-  return keepAll(node);
-}
-
-/// Keeps each element with probability 1 - ratio, scaled by 1 / (1 - ratio), while `training`.
-Values dropout(Node& node) {
-  int64_t seed = node.attributes().integer("seed", 0);
-  seed = node.attributes().has("seed") ? seed : seedOfName(node);
-  std::optional<bool> training = node.input(2) ? constantBool(node.input(2)) : std::optional(false);
-  if (training == false) {
-    return keepAll(node);
-  }
+/// Keeps each element with probability 1 - `ratio` (one f64), scaled by 1 / (1 - ratio), where
+/// `training` is not false; where it is not known, while input 2 holds.
+Values dropOut(Node& node, mlir::Value ratio, int64_t seed, llvm::StringRef generator,
+               std::optional<bool> training) {
   mlir::Value x = node.input(0);
   mlir::Type f64 = node.builder().getF64Type();
-  mlir::Value ratio =
-      node.input(1) ? scalarOf(node, castTo(node, node.input(1), f64))
-                    : ir::createScalar(node.builder(), node.builder().getUnknownLoc(), f64, 0.5);
-  // A seed means the numbers that ONNX's reference draws from it: those of NumPy's RandomState.
-  mlir::Value u =
-      node.emit("gr.random", {node.emit("gr.shape", {x})},
-                {node.text("kind", "uniform"), node.real("a", 0), node.real("b", 1),
-                 node.integer("seed", seed), node.named("to", mlir::TypeAttr::get(f64)),
-                 node.text("generator", node.attributes().has("seed") ? "mt19937" : "philox")});
+  mlir::Value u = node.emit("gr.random", {node.emit("gr.shape", {x})},
+                            {node.text("kind", "uniform"), node.real("a", 0), node.real("b", 1),
+                             node.integer("seed", seed), node.named("to", mlir::TypeAttr::get(f64)),
+                             node.text("generator", generator)});
   mlir::Value one = node.scalarLike(ratio, 1);
   mlir::Value keep = node.emit("gr.less_equal", {ratio, u});
   mlir::Value scale = node.emit("gr.div", {one, node.emit("gr.sub", {one, ratio})});
@@ -168,6 +154,38 @@ Values dropout(Node& node) {
   }
   mlir::Value scaled = node.emit("gr.mul", {x, castTo(node, scale, node.elementOf(x))});
   return {node.emit("gr.where", {keep, scaled, node.scalarLike(x, 0)}), keep};
+}
+
+mlir::Value scalarRatio(Node& node, double ratio) {
+  return ir::createScalar(node.builder(), node.builder().getUnknownLoc(),
+                          node.builder().getF64Type(), ratio);
+}
+
+Values dropoutByAttribute(Node& node) {
+  double ratio = node.attributes().real("ratio", 0.5F);
+  node.attributes().ignore({"is_test", "consumed_inputs"});
+  return node.trains() && ratio != 0
+             ? dropOut(node, scalarRatio(node, ratio), seedOfName(node), "philox", true)
+             : keepAll(node);
+}
+
+Values dropout(Node& node) {
+  const bool hasSeed = node.attributes().has("seed");
+  int64_t given = node.attributes().integer("seed", 0);
+  int64_t seed = hasSeed ? given : seedOfName(node);
+  std::optional<bool> training = node.input(2) ? constantBool(node.input(2)) : std::optional(false);
+  if (node.trains()) {
+    training = true;
+  }
+  if (training == false) {
+    return keepAll(node);
+  }
+  mlir::Value ratio = node.input(1)
+                          ? scalarOf(node, castTo(node, node.input(1), node.builder().getF64Type()))
+                          : scalarRatio(node, 0.5);
+  // A seed means the numbers that ONNX's reference draws from it, those of NumPy's RandomState; a
+  // graph that trains draws others in each step.
+  return dropOut(node, ratio, seed, hasSeed && !node.trains() ? "mt19937" : "philox", training);
 }
 
 const OpRow kRandomOps[] = {

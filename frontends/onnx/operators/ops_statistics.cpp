@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/operators/compose.h"
+#include "passes/passes.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -219,6 +220,41 @@ Values batchNormTraining(Node& node, const BatchLayout& layout, double epsilon, 
   return outputs;
 }
 
+/// The running statistic `input` as a state; null, reported, where it is no initializer.
+mlir::Value statisticState(Node& node, size_t input, llvm::StringRef what) {
+  auto constant = node.input(input).getDefiningOp<ir::ConstantOp>();
+  std::string name = constant ? passes::labelOf(constant.getLoc()) : "";
+  if (name.empty()) {
+    return node.fail(absl::StrCat("input ", input, ", the ", what.str(),
+                                  ", is computed, expected an initializer: training changes it"));
+  }
+  mlir::OpBuilder& builder = node.builder();
+  return builder.create<ir::StateOp>(constant.getLoc(), constant.getType(),
+                                     builder.getStringAttr(name), constant.getValue());
+}
+
+/// A step of training: by the statistics of this batch, which move the running ones.
+Values batchNormStep(Node& node, const BatchLayout& layout, double epsilon, double momentum) {
+  if (!layout.spatial) {
+    return {node.fail("attribute \"spatial\" is 0, which is not trained: expected 1")};
+  }
+  for (size_t i = 1; i < node.outputCount(); ++i) {
+    node.refuseOutput(i, "a statistic of a batch");
+  }
+  Values operands = {node.input(0), castLike(node, node.input(1), node.input(0)),
+                     castLike(node, node.input(2), node.input(0))};
+  Values made =
+      node.emitMany("gr.batch_norm_training", operands, {node.real("epsilon", epsilon)}, 3);
+  for (auto [input, what] : {std::pair(3, "running mean"), std::pair(4, "running variance")}) {
+    mlir::Value state = statisticState(node, static_cast<size_t>(input), what);
+    mlir::Value next = state ? running(node, state, made[input - 2], momentum) : nullptr;
+    if (next) {
+      node.builder().create<ir::UpdateOp>(node.location(), state, next);
+    }
+  }
+  return {made[0]};
+}
+
 Values batchNormInference(Node& node, const BatchLayout& layout, double epsilon) {
   // Since opset 15 the parameters may have types of their own.
   Values operands = {node.input(0)};
@@ -261,6 +297,9 @@ Values batchNorm(Node& node) {
     return {node.fail(absl::StrCat("input is of rank ", *rank, ", expected at least 2"))};
   }
   BatchLayout layout{*rank, spatial};
+  if (node.trains()) {
+    return batchNormStep(node, layout, epsilon, momentum);
+  }
   if (training) {
     return batchNormTraining(node, layout, epsilon, momentum);
   }

@@ -30,19 +30,29 @@ class ToyProgram : public Program {
     for (const Binding& output : inner_->outputs()) {
       own(output.buffer, output.spec.byteSize());
     }
+    for (const StateBinding& state : inner_->states()) {
+      own(state.buffer, state.spec.byteSize());
+      copy(state.buffer, state.spec.byteSize(), true);
+      if (state.next) {
+        own(*state.next, state.spec.byteSize());
+      }
+    }
     for (const OpRecord& record : inner_->records()) {
       add(record);
     }
     for (const Binding& output : inner_->outputs()) {
       copy(output.buffer, output.spec.byteSize(), false);
     }
+    for (const StateBinding& state : inner_->states()) {
+      if (state.next) {
+        copy(*state.next, state.spec.byteSize(), false);
+      }
+    }
   }
 
   absl::Span<const OpRecord> records() const override { return records_; }
   absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
-  absl::Span<const Binding> inputs() const override { return inner_->inputs(); }
-  absl::Span<const Binding> outputs() const override { return inner_->outputs(); }
-  absl::Span<const EdgeBinding> edges() const override { return inner_->edges(); }
+  const ProgramBindings& bindings() const override { return inner_->bindings(); }
   absl::Span<const std::string> labels() const override { return labels_; }
   ProgramMemory memory() const override { return {inner_->memory().bytes + ownBytes_, 0, {}, {}}; }
   absl::Status errorMessage(const OpRecord& record, int code) const override {

@@ -146,6 +146,8 @@ std::vector<Row> nnRows() {
        [](Values& v) { return avgPool(v.x, {3, 3}, {.padding = Padding::kSameLower}); }},
       {"batch_norm", kSame,
        [](Values& v) { return batchNorm(v.x, v.ones, v.ones, v.ones, v.ones, 1e-3); }},
+      {"batch_norm_training", "4xf32",
+       [](Values& v) { return batchNormTraining(v.x, v.ones, v.ones, 1e-3).variance; }},
       {"instance_norm", kSame, [](Values& v) { return instanceNorm(v.x, v.ones, v.ones); }},
       {"layer_norm", kSame,
        [](Values& v) {

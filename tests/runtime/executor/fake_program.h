@@ -46,25 +46,23 @@ class FakeProgram : public devices::Program, public devices::CollectiveProgram {
   void send(uint32_t edge, uint32_t buffer, int64_t elements) {
     addRecord(absl::StrCat("send ", edge),
               {nullptr, nullptr, 0, buffer, edge, devices::OpRecord::Kind::kSend});
-    edges_.push_back({edge, buffer, spec(elements), true});
+    bindings_.edges.push_back({edge, buffer, spec(elements), true});
   }
   void receive(uint32_t edge, uint32_t buffer, int64_t elements) {
     addRecord(absl::StrCat("receive ", edge),
               {nullptr, nullptr, 0, buffer, edge, devices::OpRecord::Kind::kReceive});
-    edges_.push_back({edge, buffer, spec(elements), false});
+    bindings_.edges.push_back({edge, buffer, spec(elements), false});
   }
   void input(const std::string& name, uint32_t buffer, int64_t elements) {
-    inputs_.push_back({name, buffer, spec(elements)});
+    bindings_.inputs.push_back({name, buffer, spec(elements)});
   }
   void output(const std::string& name, uint32_t buffer, int64_t elements) {
-    outputs_.push_back({name, buffer, spec(elements)});
+    bindings_.outputs.push_back({name, buffer, spec(elements)});
   }
 
   absl::Span<const devices::OpRecord> records() const override { return records_; }
   absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
-  absl::Span<const devices::Binding> inputs() const override { return inputs_; }
-  absl::Span<const devices::Binding> outputs() const override { return outputs_; }
-  absl::Span<const devices::EdgeBinding> edges() const override { return edges_; }
+  const devices::ProgramBindings& bindings() const override { return bindings_; }
   absl::Span<const std::string> labels() const override { return labels_; }
   devices::ProgramMemory memory() const override { return {4096, 0, {}, {}}; }
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
@@ -106,9 +104,7 @@ class FakeProgram : public devices::Program, public devices::CollectiveProgram {
   std::deque<Kernel> kernels_;
   std::vector<void*> buffers_;
   std::vector<devices::OpRecord> records_;
-  std::vector<devices::Binding> inputs_;
-  std::vector<devices::Binding> outputs_;
-  std::vector<devices::EdgeBinding> edges_;
+  devices::ProgramBindings bindings_;
   std::vector<std::string> labels_;
 };
 

@@ -1,5 +1,5 @@
 // Measured costs on disk.
-#include "runtime/session/cost_profile.h"
+#include "runtime/session/profile/cost_profile.h"
 
 #include <catch2/catch.hpp>
 

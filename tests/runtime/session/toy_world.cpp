@@ -377,7 +377,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
     }
     for (uint32_t i = 0; body.arguments() != nullptr && i < body.arguments()->size(); ++i) {
       uint32_t value = body.arguments()->Get(i);
-      inputs_.push_back({graph.input_names()->Get(i)->str(), value, spec(value)});
+      bindings_.inputs.push_back({graph.input_names()->Get(i)->str(), value, spec(value)});
     }
     for (const format::Operation* operation : *body.operations()) {
       GR_RETURN_IF_ERROR(add(graph, *operation, weights));
@@ -387,9 +387,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
 
   absl::Span<const devices::OpRecord> records() const override { return records_; }
   absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
-  absl::Span<const devices::Binding> inputs() const override { return inputs_; }
-  absl::Span<const devices::Binding> outputs() const override { return outputs_; }
-  absl::Span<const devices::EdgeBinding> edges() const override { return edges_; }
+  const devices::ProgramBindings& bindings() const override { return bindings_; }
   absl::Span<const std::string> labels() const override { return labels_; }
   devices::ProgramMemory memory() const override { return {64 * buffers_.size(), 0, {}, {}}; }
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
@@ -449,7 +447,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
       record(operation,
              {nullptr, nullptr, 0, value, edge,
               send ? devices::OpRecord::Kind::kSend : devices::OpRecord::Kind::kReceive});
-      edges_.push_back({edge, value, spec(value), send});
+      bindings_.edges.push_back({edge, value, spec(value), send});
       return absl::OkStatus();
     }
     if (name == "gr.return") {
@@ -457,7 +455,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
         uint32_t value = operation.operands()->Get(i);
         uint32_t out = addBuffer(0);
         compute(operation, {Kernel::Kind::kCopy, value, 0, out, elements_[value]});
-        outputs_.push_back({graph.output_names()->Get(i)->str(), out, spec(value)});
+        bindings_.outputs.push_back({graph.output_names()->Get(i)->str(), out, spec(value)});
       }
       return absl::OkStatus();
     }
@@ -486,9 +484,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveProgram {
   std::deque<Kernel> kernels_;
   std::vector<void*> buffers_;
   std::vector<devices::OpRecord> records_;
-  std::vector<devices::Binding> inputs_;
-  std::vector<devices::Binding> outputs_;
-  std::vector<devices::EdgeBinding> edges_;
+  devices::ProgramBindings bindings_;
   std::vector<std::string> labels_;
   std::vector<uint32_t> communicators_;
   Membership membership_;

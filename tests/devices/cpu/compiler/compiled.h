@@ -23,7 +23,7 @@ inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threa
   DeviceDescription device{"here/cpu:0", "cpu", 0, {}, memoryBytes, threads};
   auto bytes = CpuCompiler().compile(
       *module.getOps<mlir::func::FuncOp>().begin(), device, "test",
-      [](ir::ConstantOp) { return std::nullopt; }, tuning);
+      [](mlir::Operation*) { return std::nullopt; }, tuning);
   REQUIRE(bytes.status().ToString() == "OK");
   auto executable = readExecutable(*bytes, layoutBytes);
   REQUIRE(executable.status().ToString() == "OK");

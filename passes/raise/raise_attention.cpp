@@ -4,7 +4,7 @@
 #include "ir/builders.h"
 #include "ir/dims.h"
 #include "passes/pins.h"
-#include "passes/raise_patterns.h"
+#include "passes/raise/raise_patterns.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {

@@ -1,6 +1,6 @@
 // Layer normalisation and softmax, spelled out.
 #include "passes/pins.h"
-#include "passes/raise_patterns.h"
+#include "passes/raise/raise_patterns.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {

@@ -1,4 +1,4 @@
-#include "runtime/session/cost_profile.h"
+#include "runtime/session/profile/cost_profile.h"
 
 #include <algorithm>
 #include <cmath>

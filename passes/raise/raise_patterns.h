@@ -1,7 +1,7 @@
 // These matchers find the parts of spelled-out forms of larger operations: products, sums and
 // constants in any order. Internal to the pass gr-raise-ops.
-#ifndef GRAPHRUN_PASSES_RAISE_PATTERNS_H_
-#define GRAPHRUN_PASSES_RAISE_PATTERNS_H_
+#ifndef GRAPHRUN_PASSES_RAISE_RAISE_PATTERNS_H_
+#define GRAPHRUN_PASSES_RAISE_RAISE_PATTERNS_H_
 
 #include <optional>
 
@@ -67,4 +67,4 @@ void addAttentionPatterns(mlir::RewritePatternSet& patterns);      // raise_atte
 
 }  // namespace graphrun::passes
 
-#endif  // GRAPHRUN_PASSES_RAISE_PATTERNS_H_
+#endif  // GRAPHRUN_PASSES_RAISE_RAISE_PATTERNS_H_

@@ -1,4 +1,4 @@
-#include "passes/raise_patterns.h"
+#include "passes/raise/raise_patterns.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // A fit gives the time of a transfer by its size, from what transfers took.
-#ifndef GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
-#define GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_PROFILE_LINK_FIT_H_
+#define GRAPHRUN_RUNTIME_SESSION_PROFILE_LINK_FIT_H_
 
 #include <cstdint>
 #include <optional>
@@ -39,4 +39,4 @@ std::optional<LinkFit> fitLink(absl::Span<const format::TransferTime> transfers)
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_PROFILE_LINK_FIT_H_

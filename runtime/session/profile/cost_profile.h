@@ -1,6 +1,6 @@
 // A cost profile keeps measured times on disk: of operations by device, of transfers by link.
-#ifndef GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
-#define GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_PROFILE_COST_PROFILE_H_
+#define GRAPHRUN_RUNTIME_SESSION_PROFILE_COST_PROFILE_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/format/costs_generated.h"
-#include "runtime/session/link_fit.h"
+#include "runtime/session/profile/link_fit.h"
 #include "runtime/worker/disk_cache.h"
 
 namespace graphrun::runtime {
@@ -150,4 +150,4 @@ class ProfileStore {
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_PROFILE_COST_PROFILE_H_

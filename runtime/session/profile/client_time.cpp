@@ -1,4 +1,4 @@
-#include "runtime/session/client_time.h"
+#include "runtime/session/profile/client_time.h"
 
 #include <ctime>
 #include <vector>

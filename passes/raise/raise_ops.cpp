@@ -1,6 +1,6 @@
 // gr-raise-ops: large operations that a model spells out in small ones.
 #include "passes/passes.h"
-#include "passes/raise_patterns.h"
+#include "passes/raise/raise_patterns.h"
 #include "passes/rewrite.h"
 
 namespace graphrun::passes {

@@ -1,4 +1,4 @@
-#include "runtime/session/link_fit.h"
+#include "runtime/session/profile/link_fit.h"
 
 #include <algorithm>
 #include <cmath>

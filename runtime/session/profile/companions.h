@@ -1,6 +1,6 @@
 // Companions are the devices of a machine that compute while another one does.
-#ifndef GRAPHRUN_RUNTIME_SESSION_COMPANIONS_H_
-#define GRAPHRUN_RUNTIME_SESSION_COMPANIONS_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_PROFILE_COMPANIONS_H_
+#define GRAPHRUN_RUNTIME_SESSION_PROFILE_COMPANIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -36,4 +36,4 @@ class Companions {
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_COMPANIONS_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_PROFILE_COMPANIONS_H_

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "passes/pins.h"
-#include "passes/raise_patterns.h"
+#include "passes/raise/raise_patterns.h"
 
 namespace graphrun::passes {
 namespace {

@@ -1,6 +1,6 @@
 // The client's time is the CPU time that steps take of the process that asks for them.
-#ifndef GRAPHRUN_RUNTIME_SESSION_CLIENT_TIME_H_
-#define GRAPHRUN_RUNTIME_SESSION_CLIENT_TIME_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_PROFILE_CLIENT_TIME_H_
+#define GRAPHRUN_RUNTIME_SESSION_PROFILE_CLIENT_TIME_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -39,4 +39,4 @@ class ClientTime {
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_CLIENT_TIME_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_PROFILE_CLIENT_TIME_H_

@@ -1,4 +1,4 @@
-#include "runtime/session/companions.h"
+#include "runtime/session/profile/companions.h"
 
 #include <algorithm>
 
