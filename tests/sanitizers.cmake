@@ -14,7 +14,7 @@ if(NOT GRAPHRUN_SANITIZER)
 endif()
 add_custom_target(${GRAPHRUN_SANITIZER}_tests)
 # Folders with all of their tests, and single tests.
-set(GRAPHRUN_SANITIZED runtime/transport runtime/executor runtime/control runtime/worker runtime/session
+set(GRAPHRUN_SANITIZED runtime/transport runtime/data runtime/executor runtime/control runtime/worker runtime/session
     cpu_threads_test)
 if(GRAPHRUN_SANITIZER STREQUAL "asan")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

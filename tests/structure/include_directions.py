@@ -13,7 +13,7 @@ import sys
 
 from sources import runCheck
 
-RUN = ["runtime/base", "runtime/cluster", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
+RUN = ["runtime/base", "runtime/cluster", "runtime/data", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
        "runtime/compiler_loader", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
@@ -24,6 +24,7 @@ EVERYTHING = ["ir", "passes", "placement", "placement/*", "runtime", "runtime/*"
 LAYERS = {
     "runtime/base": [],
     "runtime/cluster": ["runtime/base"],
+    "runtime/data": ["runtime/base"],
     "runtime/format": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
     "runtime/transport": ["runtime/base"],
@@ -77,6 +78,7 @@ VENDORS = {
     "oneDNN": (r"(oneapi/)?dnnl[\w/]*\.", ["devices/cpu/*"]),
     "CUDA": (r"(cuda|cudnn|cublas|nccl|nvml|cupti|curand|cufft|cusolver|cusparse|nvrtc|nvJitLink|driver_types)[\w/]*\.",
              ["devices/cuda/*"]),
+    "zlib": (r"zlib\.h", ["runtime/data/*"]),
     "UCX": (r"(ucp|ucs|uct|ucm)/", ["runtime/transport/ucx*"]),
     "gRPC": (r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h", ["runtime/control/*"]),
     "the ONNX schema": (r"(.*/)?onnx[\w.-]*\.pb\.h|onnx/", ["frontends/onnx/*"]),
