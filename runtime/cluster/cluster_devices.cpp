@@ -112,18 +112,6 @@ void ClusterReader::readCores(const YAML::Node& node, const std::string& where,
   device.cores = *std::move(cores);
 }
 
-std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* key,
-                                            const std::string& where) {
-  if (!map[key]) {
-    return std::nullopt;
-  }
-  std::string value = map[key].IsScalar() ? map[key].Scalar() : "";
-  if (value != "true" && value != "false") {
-    problem(map[key], absl::StrCat(where, ": ", key, ": '", value, "' is not true or false"));
-  }
-  return value == "true";
-}
-
 void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
                                DeviceSpec& device) {
   device.shared = readFlag(node, "shared", where).value_or(false);

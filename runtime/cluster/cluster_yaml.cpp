@@ -1,10 +1,6 @@
 // cluster.yaml: its workers, links, rules and security.
-#include <yaml-cpp/eventhandler.h>
-
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -22,41 +18,6 @@
 namespace graphrun::runtime {
 namespace {
 
-/// Problems of a file that are told one by one.
-constexpr size_t kMostTold = 100;
-
-/// DocumentStart notes where a document begins; what is in it does not matter.
-class DocumentStart final : public YAML::EventHandler {
- public:
-  std::optional<int> line;  ///< from 1
-
-  void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-};
-
-/// The line where a second document begins; nothing where there is none. Two documents and no more
-/// are looked at: the library finds documents without end in a text that it cannot go on with
-/// (",").
-std::optional<int> secondDocument(const std::string& text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  DocumentStart first, second;
-  const bool any = parser.HandleNextDocument(first) && parser.HandleNextDocument(second);
-  return any ? second.line : std::nullopt;
-}
-
-bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
-
 /// Returns whether a text can be told as it is.
 bool isPlain(const std::string& text) {
   return isUtf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
@@ -66,48 +27,11 @@ bool isPlain(const std::string& text) {
 
 }  // namespace
 
-bool ClusterReader::checkMap(const YAML::Node& node, const std::string& where,
-                             const std::vector<std::string>& keys) {
-  if (!node.IsMap()) {
-    problem(node,
-            absl::StrCat(where, ": expected a mapping with the keys ", absl::StrJoin(keys, ", ")));
-    return false;
-  }
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      bool list = !key.empty() && absl::ascii_isdigit(static_cast<unsigned char>(key[0]));
-      std::string hint = list ? "; a list with a comma needs quotes, as in cores: \"0-7,9\""
-                              : didYouMean(key, keys);
-      problem(entry.first, absl::StrCat(where, ": unknown key '", key, "'", hint,
-                                        " (known: ", absl::StrJoin(keys, ", "), ")"));
-    } else if (!seen.insert(key).second) {
-      problem(entry.first, absl::StrCat(where, ": the key '", key, "' is given twice"));
-    }
-  }
-  return true;
-}
-
-bool ClusterReader::checkList(const YAML::Node& node, const std::string& where) {
-  if (node.IsSequence() && node.size() > 0) {
-    return true;
-  }
-  problem(node, absl::StrCat(where, ": expected a list with at least one entry"));
-  return false;
-}
-
-std::string ClusterReader::text(const YAML::Node& map, const char* key, const std::string& where) {
-  YAML::Node value = map[key];
-  if (!value) {
-    problem(map, absl::StrCat(where, ": '", key, "' is missing"));
-    return "";
-  }
-  if (!isText(value)) {
-    problem(value, absl::StrCat(where, ": '", key, "' must be a text"));
-    return "";
-  }
-  return value.Scalar();
+std::string ClusterReader::hintFor(const std::string& key,
+                                   const std::vector<std::string>& known) const {
+  const bool isList = !key.empty() && absl::ascii_isdigit(static_cast<unsigned char>(key[0]));
+  return isList ? "; a list with a comma needs quotes, as in cores: \"0-7,9\""
+                : YamlReader::hintFor(key, known);
 }
 
 void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
@@ -301,43 +225,9 @@ void ClusterReader::readRoot(const YAML::Node& root) {
   }
 }
 
-absl::Status ClusterReader::report() const {
-  std::string lines;
-  size_t told = 0;
-  for (const auto& [line, text] : problems_) {
-    if (++told > kMostTold) {
-      absl::StrAppend(&lines, "\n", fileName_, ": and ", problems_.size() - kMostTold,
-                      " problems more");
-      break;
-    }
-    absl::StrAppend(&lines, lines.empty() ? "" : "\n", fileName_, ":", line, ": ", text);
-  }
-  return absl::InvalidArgumentError(lines);
-}
-
 absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
-  // yaml-cpp reports by exception; none leaves this function.
-  try {
-    // Where it is of wider characters these hold zeros, at the latest the fourth byte.
-    const bool isWide =
-        text.substr(0, 4).find('\0') != text.npos || absl::StartsWith(text, "\xff\xfe");
-    if (const size_t zero = text.find('\0'); zero != text.npos && !isWide) {
-      const auto lines =
-          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-      problems_.emplace(lines + 1, "not YAML: a byte is zero");
-      return report();
-    }
-    const std::string whole(text);
-    readRoot(YAML::Load(whole));
-    if (const std::optional<int> line = secondDocument(whole)) {
-      problems_.emplace(*line, "a second document begins; expected one");
-    }
-  } catch (const YAML::Exception& error) {
-    problems_.emplace(error.mark.line + 1, absl::StrCat("not YAML: ", error.msg));
-  }
-  if (!problems_.empty()) {
-    return report();
-  }
+  GR_RETURN_IF_ERROR(
+      readDocument(text, Aliases::kAllowed, [this](const YAML::Node& root) { readRoot(root); }));
   return std::move(cluster_);
 }
 

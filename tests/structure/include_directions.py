@@ -13,7 +13,7 @@ import sys
 
 from sources import runCheck
 
-RUN = ["runtime/base", "runtime/cluster", "runtime/data", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
+RUN = ["runtime/base", "runtime/yaml", "runtime/cluster", "runtime/data", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
        "runtime/compiler_loader", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
@@ -23,7 +23,8 @@ EVERYTHING = ["ir", "passes", "placement", "placement/*", "runtime", "runtime/*"
 # Folder (the first match counts) -> folders it may include beside itself.
 LAYERS = {
     "runtime/base": [],
-    "runtime/cluster": ["runtime/base"],
+    "runtime/yaml": ["runtime/base"],
+    "runtime/cluster": ["runtime/base", "runtime/yaml"],
     "runtime/data": ["runtime/base"],
     "runtime/format": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
@@ -78,6 +79,7 @@ VENDORS = {
     "oneDNN": (r"(oneapi/)?dnnl[\w/]*\.", ["devices/cpu/*"]),
     "CUDA": (r"(cuda|cudnn|cublas|nccl|nvml|cupti|curand|cufft|cusolver|cusparse|nvrtc|nvJitLink|driver_types)[\w/]*\.",
              ["devices/cuda/*"]),
+    "yaml-cpp": (r"yaml-cpp/", ["runtime/yaml/*", "runtime/cluster/*"]),
     "zlib": (r"zlib\.h", ["runtime/data/*"]),
     "UCX": (r"(ucp|ucs|uct|ucm)/", ["runtime/transport/ucx*"]),
     "gRPC": (r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h", ["runtime/control/*"]),
