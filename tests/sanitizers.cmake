@@ -23,7 +23,7 @@ if(GRAPHRUN_SANITIZER STREQUAL "asan")
     set(GRAPHRUN_SANITIZED devices/cpu)
   else()
     # Without cpu_onednn_test, whose kernels are those of GCC's build.
-    list(APPEND GRAPHRUN_SANITIZED runtime/base runtime/compiler_loader runtime/format runtime/memory
+    list(APPEND GRAPHRUN_SANITIZED runtime/base runtime/compiler_loader runtime/format runtime/memory runtime/training
          devices devices/cuda cpu_program_test cpu_reference_test frontends/cli
          fuzz ir lit_mlir multiprocess onnx_damage_test onnx_import_test passes)
   endif()

@@ -13,8 +13,8 @@ import sys
 
 from sources import runCheck
 
-RUN = ["runtime/base", "runtime/yaml", "runtime/cluster", "runtime/data", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
-       "runtime/compiler_loader", "devices"]
+RUN = ["runtime/base", "runtime/yaml", "runtime/cluster", "runtime/data", "runtime/training",
+       "runtime/format", "runtime/memory", "runtime/transport", "runtime/control", "runtime/compiler_loader", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
 EVERYTHING = ["ir", "passes", "placement", "placement/*", "runtime", "runtime/*", "devices", "devices/*",
@@ -26,6 +26,7 @@ LAYERS = {
     "runtime/yaml": ["runtime/base"],
     "runtime/cluster": ["runtime/base", "runtime/yaml"],
     "runtime/data": ["runtime/base"],
+    "runtime/training": ["runtime/base", "runtime/yaml", "runtime/data"],
     "runtime/format": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
     "runtime/transport": ["runtime/base"],
@@ -79,7 +80,7 @@ VENDORS = {
     "oneDNN": (r"(oneapi/)?dnnl[\w/]*\.", ["devices/cpu/*"]),
     "CUDA": (r"(cuda|cudnn|cublas|nccl|nvml|cupti|curand|cufft|cusolver|cusparse|nvrtc|nvJitLink|driver_types)[\w/]*\.",
              ["devices/cuda/*"]),
-    "yaml-cpp": (r"yaml-cpp/", ["runtime/yaml/*", "runtime/cluster/*"]),
+    "yaml-cpp": (r"yaml-cpp/", ["runtime/yaml/*", "runtime/cluster/*", "runtime/training/*"]),
     "zlib": (r"zlib\.h", ["runtime/data/*"]),
     "UCX": (r"(ucp|ucs|uct|ucm)/", ["runtime/transport/ucx*"]),
     "gRPC": (r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h", ["runtime/control/*"]),
