@@ -11,6 +11,7 @@
 #include "devices/device_compiler.h"
 #include "flatbuffers/flatbuffers.h"
 #include "frontends/onnx/importer.h"
+#include "frontends/onnx/weights_writer.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "passes/device_hints.h"
 #include "passes/passes.h"
@@ -23,6 +24,7 @@
 #include "placement/planner/partition_reader.h"
 #include "placement/planner/placement_json.h"
 #include "placement/planner/planner.h"
+#include "placement/planner/training_model.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler_loader/compiler_api.h"
 #include "runtime/format/budget_verifier.h"
@@ -224,16 +226,51 @@ int32_t checkModelFile(const char* path, const char* const* shapes, uint64_t sha
   });
 }
 
+int32_t trainingModelOf(const GrTraining* training, const char* outPath, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    runtime::Recipe recipe;
+    recipe.model = training->model;
+    recipe.loss = {static_cast<runtime::LossKind>(training->loss), training->fromLogits != 0};
+    recipe.optimizer = {static_cast<runtime::OptimizerKind>(training->optimizer),
+                        training->learningRate,
+                        training->momentum,
+                        training->nesterov != 0,
+                        training->beta1,
+                        training->beta2,
+                        training->epsilon,
+                        training->weightDecay};
+    for (uint8_t metric : absl::MakeConstSpan(training->metrics, training->metricCount)) {
+      recipe.metrics.push_back(static_cast<runtime::MetricKind>(metric));
+    }
+    return writeTrainingModel(recipe, static_cast<runtime::ElementType>(training->target), outPath);
+  });
+}
+
+int32_t writeOnnxWeights(const char* path, const GrTensor* tensors, uint64_t count,
+                         const char* outPath, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    std::vector<frontends::WeightValue> values;
+    for (const GrTensor& tensor : absl::MakeConstSpan(tensors, count)) {
+      values.push_back({tensor.name,
+                        {static_cast<runtime::ElementType>(tensor.element),
+                         std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank)},
+                        spanOf(tensor.bytes)});
+    }
+    GR_RETURN_IF_ERROR(frontends::writeWeights(path, values, outPath));
+    return "";
+  });
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   buffer->data = nullptr;
   buffer->size = 0;
 }
 
-constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
-                                compilePartition,        inspect,        annotateOnnxFile,
-                                placeCostFile,           costsOfModel,   calibrationModel,
-                                checkModelFile,          release};
+constexpr GrCompilerApi kApi = {
+    GR_COMPILER_API_VERSION, importOnnxFile,   plan,         compilePartition, inspect,
+    annotateOnnxFile,        placeCostFile,    costsOfModel, calibrationModel, checkModelFile,
+    trainingModelOf,         writeOnnxWeights, release};
 
 }  // namespace
 }  // namespace graphrun::compiler

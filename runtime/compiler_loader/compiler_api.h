@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 8
+#define GR_COMPILER_API_VERSION 9
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -65,6 +65,34 @@ typedef struct GrPartition {
   uint32_t threads;      ///< that the device's kernels use; 0: one a core
   uint64_t memoryBytes;  ///< for weights and arena; 0: no limit
 } GrPartition;
+
+/// The value of a weight: dense row-major elements of type `element` (runtime::ElementType).
+typedef struct GrTensor {
+  const char* name;
+  uint8_t element;
+  const int64_t* dims;
+  uint64_t rank;
+  GrBytes bytes;
+} GrTensor;
+
+/// What is trained, and how: the members of runtime::Recipe that the model depends on, its enums as
+/// numbers.
+typedef struct GrTraining {
+  const char* model;  ///< path of an ONNX file
+  uint8_t target;     ///< type of the target's elements (runtime::ElementType)
+  uint8_t loss;
+  uint8_t fromLogits;
+  uint8_t optimizer;
+  uint8_t nesterov;
+  double learningRate;
+  double momentum;
+  double beta1;
+  double beta2;
+  double epsilon;
+  double weightDecay;
+  const uint8_t* metrics;
+  uint64_t metricCount;
+} GrTraining;
 
 /// GrTuning holds what is known of a device's kernels, and receives what compilePartition finds
 /// out.
@@ -150,6 +178,16 @@ typedef struct GrCompilerApi {
   /// written wrongly.
   int32_t (*checkModel)(const char* path, const char* const* shapes, uint64_t shapeCount,
                         uint8_t training, GrBuffer* out);
+
+  /// Writes the model that trains an ONNX file to `outPath`, whole or not at all
+  /// (placement/planner/training_model.h). `out`: warnings, one a line, or nothing. InvalidArgument
+  /// holds all problems of the model, or of what its loss reads.
+  int32_t (*trainingModel)(const GrTraining* training, const char* outPath, GrBuffer* out);
+
+  /// Copies the ONNX file `path` to `outPath`, whole or not at all, with the values of `tensors` in
+  /// the place of its weights of those names (frontends/onnx/weights_writer.h). `out`: nothing.
+  int32_t (*writeOnnxWeights)(const char* path, const GrTensor* tensors, uint64_t count,
+                              const char* outPath, GrBuffer* out);
 
   /// Frees what a function set and empties it.
   void (*release)(GrBuffer* buffer);

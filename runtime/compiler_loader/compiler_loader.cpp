@@ -176,6 +176,44 @@ absl::StatusOr<std::string> CompilerLoader::checkModel(const std::string& path,
   return result.text();
 }
 
+absl::StatusOr<std::string> CompilerLoader::trainingModel(const Recipe& recipe, ElementType target,
+                                                          const std::string& outPath) {
+  std::vector<uint8_t> metrics;
+  metrics.reserve(recipe.metrics.size());
+  for (MetricKind metric : recipe.metrics) {
+    metrics.push_back(static_cast<uint8_t>(metric));
+  }
+  GrTraining training{};
+  training.model = recipe.model.c_str();
+  training.target = static_cast<uint8_t>(target);
+  training.loss = static_cast<uint8_t>(recipe.loss.kind);
+  training.fromLogits = recipe.loss.fromLogits ? 1 : 0;
+  training.optimizer = static_cast<uint8_t>(recipe.optimizer.kind);
+  training.nesterov = recipe.optimizer.nesterov ? 1 : 0;
+  training.learningRate = recipe.optimizer.learningRate;
+  training.momentum = recipe.optimizer.momentum;
+  training.beta1 = recipe.optimizer.beta1;
+  training.beta2 = recipe.optimizer.beta2;
+  training.epsilon = recipe.optimizer.epsilon;
+  training.weightDecay = recipe.optimizer.weightDecay;
+  training.metrics = metrics.data();
+  training.metricCount = metrics.size();
+  return textBy(api(), [&](const GrCompilerApi& compiler, GrBuffer* out) {
+    return compiler.trainingModel(&training, outPath.c_str(), out);
+  });
+}
+
+absl::Status CompilerLoader::writeOnnxWeights(const std::string& path,
+                                              absl::Span<const GrTensor> tensors,
+                                              const std::string& outPath) {
+  return textBy(api(),
+                [&](const GrCompilerApi& compiler, GrBuffer* out) {
+                  return compiler.writeOnnxWeights(path.c_str(), tensors.data(), tensors.size(),
+                                                   outPath.c_str(), out);
+                })
+      .status();
+}
+
 absl::StatusOr<std::vector<uint8_t>> CompilerLoader::plan(absl::Span<const uint8_t> model,
                                                           const std::string& modelName,
                                                           absl::Span<const uint8_t> request) {

@@ -15,7 +15,9 @@
 #include "absl/types/span.h"
 #include "runtime/base/code_store.h"
 #include "runtime/base/device_description.h"
+#include "runtime/base/element_type.h"
 #include "runtime/compiler_loader/compiler_api.h"
+#include "runtime/training/recipe.h"
 
 namespace graphrun::runtime {
 
@@ -111,6 +113,12 @@ class CompilerLoader final : public Compiler {
   /// JSON text; see GrCompilerApi::checkModel.
   absl::StatusOr<std::string> checkModel(const std::string& path,
                                          const std::vector<std::string>& shapes, bool training);
+  /// Writes a model that trains; returns warnings, one a line. See GrCompilerApi::trainingModel.
+  absl::StatusOr<std::string> trainingModel(const Recipe& recipe, ElementType target,
+                                            const std::string& outPath);
+  /// Writes weights into a copy of an ONNX file; see GrCompilerApi::writeOnnxWeights.
+  absl::Status writeOnnxWeights(const std::string& path, absl::Span<const GrTensor> tensors,
+                                const std::string& outPath);
 
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }

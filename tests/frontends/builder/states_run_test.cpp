@@ -153,17 +153,24 @@ TEST_CASE("one value may be the next of several states, an input, a constant and
   CHECK(after.at("d").as<float>()[2] == 9);
 }
 
-TEST_CASE("a step that fails leaves all states as they were") {
+TEST_CASE("a step that fails leaves all states as they were, on all devices") {
   Cache cache;
+  SessionOptions options = cache.options();
+  SECTION("of one device") {}
+  SECTION("of two, of which one fails") {
+    options.split = 2;
+    options.threads = 2;
+    options.pins = {{"count*", "local/cpu:0/0"}, {"pick", "local/cpu:0/1"}};
+  }
   Graph g("failing");
   Tensor count = g.state(*HostTensor::from({0.0F}, {}), {"count"});
   Tensor last = g.state(*HostTensor::from({0.0F}, {1}), {"last"});
   Tensor index = g.input("index", ElementType::kI64, {1});
   g.update(count, count + 1.0);
-  Tensor picked = gather(g.constant({5.0F, 6.0F}, {2}), index);
+  Tensor picked = gather(g.constant({5.0F, 6.0F}, {2}), index, 0, {"pick"});
   g.update(last, picked);
   g.output("picked", picked);
-  auto session = open(g.saveToMemory(), cache.options());
+  auto session = open(g.saveToMemory(), options);
   auto runWith = [&](int64_t at) {
     TensorMap inputs;
     inputs.emplace("index", *HostTensor::from({at}, {1}));

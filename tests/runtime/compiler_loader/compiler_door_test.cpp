@@ -44,6 +44,19 @@ TEST_CASE("errors keep code and message, also those of weights") {
   CHECK(loader.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
   CHECK(loader.annotateOnnx("a.onnx", "{}", "b.onnx").value() == "a.onnx {} b.onnx");
   CHECK(loader.checkModel("m.onnx", {"x:1x2"}, true).value() == "m.onnx trained x:1x2");
+  Recipe recipe;
+  recipe.model = "m.onnx";
+  recipe.loss.kind = LossKind::kBinaryCrossentropy;
+  recipe.optimizer.kind = OptimizerKind::kAdamW;
+  recipe.optimizer.learningRate = 0.5;
+  recipe.metrics = {MetricKind::kAccuracy};
+  CHECK(loader.trainingModel(recipe, ElementType::kF32, "t.fb").value() ==
+        "m.onnx 2 3 2 0.500000 1 t.fb");
+  const float values[] = {1, 2};
+  const int64_t dims[] = {2};
+  const GrTensor tensor{"w", 2, dims, 1, {reinterpret_cast<const uint8_t*>(values), 8}};
+  CHECK(loader.writeOnnxWeights("m.onnx", {tensor}, "t.onnx").ok());
+  CHECK_FALSE(loader.writeOnnxWeights("m.onnx", {}, "t.onnx").ok());
   GrCosts costs{};
   costs.name = "c.json ";
   costs.strategy = "heft";
