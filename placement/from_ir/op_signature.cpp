@@ -118,9 +118,10 @@ bool isWeightOf(mlir::Value value, mlir::Operation* op) {
   return !!passes::weightOf(isInside ? op->getOperand(argument.getArgNumber()) : value);
 }
 
-/// Convolutions of these kinds are computed in ways of their own.
-llvm::StringRef kindOf(ir::ConvOp conv) {
-  auto filter = llvm::cast<mlir::ShapedType>(conv.getFilter().getType()).getShape();
+/// Convolutions of these kinds are computed in ways of their own, and their filters' gradients.
+template <typename Op>
+llvm::StringRef kindOf(Op conv, mlir::Value ofFilter) {
+  auto filter = llvm::cast<mlir::ShapedType>(ofFilter.getType()).getShape();
   llvm::ArrayRef<int64_t> window = filter.drop_front(2);
   auto isOne = [](int64_t value) { return value == 1; };
   if (conv.getGroups() > 1) {
@@ -143,7 +144,9 @@ uint64_t opFamily(mlir::Operation* op) {
   if (auto group = llvm::dyn_cast<ir::GroupOp>(main)) {
     out << ' ' << ir::stringifyGroupKind(group.getKind());
   } else if (auto conv = llvm::dyn_cast<ir::ConvOp>(main)) {
-    out << ' ' << kindOf(conv);
+    out << ' ' << kindOf(conv, conv.getFilter());
+  } else if (auto backward = llvm::dyn_cast<ir::ConvBackwardFilterOp>(main)) {
+    out << ' ' << kindOf(backward, backward.getResult());
   } else if (auto matmul = llvm::dyn_cast<ir::MatMulOp>(main)) {
     out << (isWeightOf(matmul.getRhs(), op) ? " constant" : "");
   }
@@ -175,13 +178,14 @@ OpClass classOf(mlir::Operation* op) {
     return OpClass::kDataMovement;
   }
   return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
-      .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
+      .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp, ir::ConvBackwardFilterOp>(
           [](auto) { return OpClass::kConvolution; })
       .Case<ir::MatMulOp, ir::AttentionOp>([](auto) { return OpClass::kMatmul; })
-      .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
-          [](auto) { return OpClass::kNormalization; })
-      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
-          [](auto) { return OpClass::kReduction; })
+      .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp,
+            ir::BatchNormTrainingOp, ir::BatchNormBackwardOp, ir::LayerNormBackwardOp,
+            ir::SoftmaxBackwardOp>([](auto) { return OpClass::kNormalization; })
+      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp,
+            ir::MaxPoolBackwardOp, ir::AvgPoolBackwardOp>([](auto) { return OpClass::kReduction; })
       .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
             ir::ExpandOp, ir::TileOp>([](auto) { return OpClass::kDataMovement; })
       .Default([](mlir::Operation*) { return OpClass::kOther; });

@@ -60,7 +60,7 @@ SUBFOLDERS = {
                   "search", "throughput", "cost_file_searches", "formats", "strategies", "explain", "from_ir", "planner"],
     "passes": [".", "raise", "serialization"],
     "runtime/session": ["profile", "."],
-    "devices/cpu": ["threading", "vectors", "base", "reference", "onednn", "kernels", "runtime", "compiler"],
+    "devices/cpu": ["threading", "vectors", "base", "reference", "onednn", "kernels", "backward", "runtime", "compiler"],
     "devices/cuda": ["driver", "kernels", "cudnn", "cublaslt", "nccl", "program", "compiler"],
     "devices/cuda/compiler": ["emit", "."],
     "frontends/onnx": [".", "operators"],

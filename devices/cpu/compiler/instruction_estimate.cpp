@@ -60,6 +60,12 @@ bool hasBlocks(const TensorDesc& desc) {
 
 /// Multiplications and additions of a product or convolution; 0 for other operations.
 double flopsOf(const Instruction& instruction) {
+  if (instruction.operation == "gr.conv_backward_filter") {
+    const TensorDesc& gradient = instruction.inputs[1].desc;
+    return 2.0 * static_cast<double>(gradient.spec().elementCount()) *
+           static_cast<double>(instruction.outputs[0].desc.spec().elementCount()) /
+           static_cast<double>(std::max<int64_t>(1, gradient.dims[1]));
+  }
   if (instruction.operation != "gr.conv" && instruction.operation != "gr.conv_transpose") {
     return 0;  // there is but one algorithm for those, or bytes tell
   }

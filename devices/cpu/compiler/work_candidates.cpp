@@ -23,6 +23,7 @@ struct WorkCandidates::Request {
   std::string algorithm;               ///< of a convolution; empty: the usual one
   std::string implementation;          ///< how the library's name for it begins; empty: its choice
   bool plainWeights = false;           ///< constants stay as they are, which needs the least memory
+  std::optional<KernelLayout> second;  ///< of the second operand, where it differs from the first's
 };
 
 namespace {
@@ -38,9 +39,21 @@ bool isConvolution(const Instruction& instruction) {
 
 /// Operations on N x C x spatial dims that work in any layout of the channels.
 bool hasChannels(const Instruction& instruction) {
-  constexpr absl::string_view kOperations[] = {
-      "gr.max_pool", "gr.avg_pool", "gr.lrn",     "gr.resize",     "gr.concat",
-      "gr.pad",      "gr.reduce",   "gr.softmax", "gr.batch_norm", "gr.instance_norm"};
+  constexpr absl::string_view kOperations[] = {"gr.max_pool",
+                                               "gr.avg_pool",
+                                               "gr.lrn",
+                                               "gr.resize",
+                                               "gr.concat",
+                                               "gr.pad",
+                                               "gr.reduce",
+                                               "gr.softmax",
+                                               "gr.batch_norm",
+                                               "gr.instance_norm",
+                                               "gr.batch_norm_training",
+                                               "gr.batch_norm_backward",
+                                               "gr.max_pool_backward",
+                                               "gr.avg_pool_backward",
+                                               "gr.conv_backward_filter"};
   size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();
   return rank >= 3 && rank <= 5 &&
          (isConvolution(instruction) || std::find(std::begin(kOperations), std::end(kOperations),
@@ -164,8 +177,15 @@ std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryIn
   }
   KernelLayout blocks{Order::kChannelBlocks, block};
   if (!isConvolution(instruction)) {
-    return {
+    std::vector<Request> requests = {
         {kDense, std::nullopt, ""}, {kChannelsLast, std::nullopt, ""}, {blocks, std::nullopt, ""}};
+    if (instruction.operation == "gr.conv_backward_filter" &&
+        instruction.inputs[0].desc.dims[1] <= kFewChannels) {
+      for (KernelLayout gradient : {blocks, kChannelsLast}) {
+        requests.push_back({kDense, std::nullopt, "", "", false, gradient});
+      }
+    }
+    return requests;
   }
   std::vector<Request> requests = {{kChannelsLast, kChannelsLast, ""}, {kDense, kDense, ""}};
   if (instruction.inputs[0].desc.dims[1] <= kFewChannels) {
@@ -205,6 +225,13 @@ std::optional<Instruction> WorkCandidates::apply(const Request& request,
   size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();
   if (!layOut(instruction.inputs, rank, request.input)) {
     return std::nullopt;
+  }
+  if (request.second) {
+    std::vector<Argument> second = {instruction.inputs[1]};
+    if (!layOut(second, rank, *request.second)) {
+      return std::nullopt;
+    }
+    instruction.inputs[1] = second[0];
   }
   if (request.result) {
     if (!layOut(instruction.outputs, rank, *request.result)) {

@@ -11,6 +11,9 @@ namespace graphrun::devices::cpu {
 absl::StatusOr<PrimitivePlan> planConv(const Instruction& instruction, const dnnl::engine& engine);
 absl::StatusOr<PrimitivePlan> planDeconv(const Instruction& instruction,
                                          const dnnl::engine& engine);
+// onednn_conv_backward.cpp
+absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruction,
+                                                     const dnnl::engine& engine);
 // onednn_matmul.cpp
 absl::StatusOr<PrimitivePlan> planInnerProduct(const Instruction& instruction,
                                                const dnnl::engine& engine);

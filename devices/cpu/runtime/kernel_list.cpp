@@ -1,5 +1,10 @@
 #include "devices/cpu/runtime/kernel_list.h"
 
+#include "devices/cpu/backward/batch_norm_kernel.h"
+#include "devices/cpu/backward/layer_norm_backward_kernel.h"
+#include "devices/cpu/backward/point_filter_kernel.h"
+#include "devices/cpu/backward/pool_backward_kernel.h"
+#include "devices/cpu/backward/softmax_backward_kernel.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/base/simple_kernels.h"
 #include "devices/cpu/kernels/attention_kernel.h"
@@ -32,6 +37,7 @@ struct Row {
 
 constexpr absl::string_view kConv[] = {"gr.conv"};
 constexpr absl::string_view kDeconv[] = {"gr.conv_transpose"};
+constexpr absl::string_view kConvBackwardFilter[] = {"gr.conv_backward_filter"};
 constexpr absl::string_view kDeform[] = {"gr.deform_conv"};
 constexpr absl::string_view kMatMul[] = {"gr.matmul"};
 constexpr absl::string_view kPool[] = {"gr.max_pool", "gr.avg_pool", "gr.reduce"};
@@ -39,6 +45,11 @@ constexpr absl::string_view kReduce[] = {"gr.reduce"};
 constexpr absl::string_view kSoftmax[] = {"gr.softmax"};
 constexpr absl::string_view kLrn[] = {"gr.lrn"};
 constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
+constexpr absl::string_view kPoolBackward[] = {"gr.max_pool_backward", "gr.avg_pool_backward"};
+constexpr absl::string_view kSoftmaxBackward[] = {"gr.softmax_backward"};
+constexpr absl::string_view kLayerNormBackward[] = {"gr.layer_norm_backward"};
+constexpr absl::string_view kBatchNormTraining[] = {"gr.batch_norm_training"};
+constexpr absl::string_view kBatchNormBackward[] = {"gr.batch_norm_backward"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
@@ -88,6 +99,8 @@ constexpr Row kRows[] = {
     {{"panel_deconv", choosePanelDeconv, createPanelDeconv}, kDeconv},
     {convolution<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
+    {{"point_filter", choosePointFilter, createPointFilter}, kConvBackwardFilter},
+    {primitive<planConvBackwardFilter>("onednn.conv_backward_filter"), kConvBackwardFilter},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},
     {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
@@ -98,6 +111,11 @@ constexpr Row kRows[] = {
     {primitive<planSoftmax>("onednn.softmax"), kSoftmax},
     {primitive<planLrn>("onednn.lrn"), kLrn},
     {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},
+    {{"pool_backward", choosePoolBackward, createPoolBackward}, kPoolBackward},
+    {{"softmax_backward", chooseSoftmaxBackward, createSoftmaxBackwardRows}, kSoftmaxBackward},
+    {{"layer_norm_backward", chooseLayerNormBackward, createLayerNormBackward}, kLayerNormBackward},
+    {{"batch_norm_training", chooseBatchNorm, createBatchNormTraining}, kBatchNormTraining},
+    {{"batch_norm_backward", chooseBatchNorm, createBatchNormBackward}, kBatchNormBackward},
     {{"instance_norm", chooseInstanceNorm, createInstanceNormRows}, kInstanceNorm},
     {{"resize", chooseResize, createResizeRows}, kResize},
     {{"lstm", chooseLstm, createLstm}, kRecurrent},
