@@ -2,6 +2,7 @@
 
 #include "devices/cpu/backward/batch_norm_kernel.h"
 #include "devices/cpu/backward/layer_norm_backward_kernel.h"
+#include "devices/cpu/backward/plane_filter_kernel.h"
 #include "devices/cpu/backward/point_filter_kernel.h"
 #include "devices/cpu/backward/pool_backward_kernel.h"
 #include "devices/cpu/backward/softmax_backward_kernel.h"
@@ -99,6 +100,7 @@ constexpr Row kRows[] = {
     {{"panel_deconv", choosePanelDeconv, createPanelDeconv}, kDeconv},
     {convolution<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
+    {{"plane_filter", choosePlaneFilter, createPlaneFilter}, kConvBackwardFilter},
     {{"point_filter", choosePointFilter, createPointFilter}, kConvBackwardFilter},
     {primitive<planConvBackwardFilter>("onednn.conv_backward_filter"), kConvBackwardFilter},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},

@@ -268,7 +268,7 @@ TEST_CASE("filters' gradients are the reference's") {
       CAPTURE(each.inputs, groups);
       for (const std::vector<TensorDesc>& layouts : layoutsOf(each)) {
         CAPTURE(layouts.empty() ? "dense" : layoutName(layouts[0]));
-        for (const char* kernel : {"onednn.conv_backward_filter", "point_filter"}) {
+        for (const char* kernel : {"onednn.conv_backward_filter", "point_filter", "plane_filter"}) {
           RunOptions options{kernel, true};
           options.layouts = layouts;
           auto got = runOperation(operationOf(each, ElementType::kF32), inputs, options);
@@ -301,6 +301,7 @@ TEST_CASE("each backward operation has a kernel of its own in the layouts of ima
   CHECK(nameOf(pointFilter, layoutsOf(pointFilter)[0]) == "onednn.conv_backward_filter");
   CHECK(nameOf(pointFilter, layoutsOf(pointFilter)[1]) == "point_filter");
   const WindowCase window = {{14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  CHECK(nameOf(filterCase(2, 32, 32, 32, window), {}) == "plane_filter");
   for (const auto& [each, kernel] :
        {std::pair<BackwardCase, std::string>{filterCase(2, 32, 64, 1, window),
                                              "onednn.conv_backward_filter"},
