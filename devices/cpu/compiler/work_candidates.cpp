@@ -23,6 +23,7 @@ struct WorkCandidates::Request {
   std::string algorithm;               ///< of a convolution; empty: the usual one
   std::string implementation;          ///< how the library's name for it begins; empty: its choice
   bool plainWeights = false;           ///< constants stay as they are, which needs the least memory
+  bool openFilter = false;             ///< one that is made in each step is laid out there, too
   std::optional<KernelLayout> second;  ///< of the second operand, where it differs from the first's
 };
 
@@ -182,7 +183,7 @@ std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryIn
     if (instruction.operation == "gr.conv_backward_filter" &&
         instruction.inputs[0].desc.dims[1] <= kFewChannels) {
       for (KernelLayout gradient : {blocks, kChannelsLast}) {
-        requests.push_back({kDense, std::nullopt, "", "", false, gradient});
+        requests.push_back({kDense, std::nullopt, "", "", false, false, gradient});
       }
     }
     return requests;
@@ -205,6 +206,13 @@ std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryIn
       requests.push_back({blocks, blocks, absl::StrCat("winograd_", tile, "x", tile)});
     }
   }
+  if (!isConstant(library.operands[1])) {
+    std::vector<Request> open = requests;
+    for (Request& request : open) {
+      request.openFilter = true;
+    }
+    requests.insert(requests.begin(), open.begin(), open.end());
+  }
   return requests;
 }
 
@@ -221,6 +229,9 @@ std::optional<Instruction> WorkCandidates::apply(const Request& request,
     input.desc.any = isWeight && !isImage;
     isFilter = isImage && isConvolution(instruction);
     isImage = false;
+  }
+  if (request.openFilter) {
+    instruction.inputs[1].desc.any = true;
   }
   size_t rank = instruction.inputs.empty() ? 0 : instruction.inputs[0].desc.dims.size();
   if (!layOut(instruction.inputs, rank, request.input)) {
@@ -276,9 +287,19 @@ absl::StatusOr<WorkCandidate> WorkCandidates::candidateFor(Instruction instructi
   result.kernel = listed.kernel;
   result.choice = *std::move(listed.choice);
   const LayoutChoice& choice = result.choice;
+  if (result.kernel->name == "onednn.conv_backward_data" && isConstant(library.operands[1]) &&
+      !isDense(instruction.inputs[0].desc)) {
+    return absl::UnimplementedError("a filter that is packed at load has faster kernels");
+  }
   for (auto [i, operand] : llvm::enumerate(library.operands)) {
     // What is read with other dims is made from the dense tensor.
     TensorDesc dense = denseDesc(operand);
+    // A tensor that is made in each step is laid out by a reorder, which packs nothing.
+    if (instruction.inputs[i].desc.any && !isConstant(operand) &&
+        (isOpaque(choice.inputs[i]) || choice.inputs[i].dims != dense.dims ||
+         choice.sources[i].dims != dense.dims || !isDense(choice.sources[i]))) {
+      return absl::UnimplementedError("the filter is packed before the first step");
+    }
     result.operands.push_back(choice.inputs[i].dims == dense.dims ? choice.inputs[i] : dense);
   }
   for (auto [i, operand] : llvm::enumerate(library.postOperands)) {

@@ -1,4 +1,5 @@
-// The gradient of a convolution's filter.
+// The gradients of a convolution: of its filter, and of its input, which is a transposed
+// convolution.
 #include "absl/strings/match.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/onednn/onednn_kernels.h"
@@ -79,6 +80,51 @@ absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruct
   addArgument(plan, DNNL_ARG_DIFF_DST, {Role::kInput, 1}, dnnl::query::diff_dst_md, 0, gradient);
   addArgument(plan, DNNL_ARG_DIFF_WEIGHTS, {Role::kOutput, 0}, dnnl::query::diff_weights_md, 0,
               filter);
+  return plan;
+}
+
+absl::StatusOr<PrimitivePlan> planConvBackwardData(const Instruction& instruction,
+                                                   const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireFloatInstruction(instruction, 2, 2));
+  GR_RETURN_IF_ERROR(requireNoPostOps(instruction));
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(instruction, "groups", 1));
+  absl::Span<const int64_t> in = instruction.inputs[0].desc.dims;
+  absl::Span<const int64_t> kernel = instruction.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = instruction.outputs[0].desc.dims;
+  if (in.size() < 3 || in.size() > 5 || groups != 1) {
+    return absl::UnimplementedError("gradients of inputs have 1 to 3 spatial dims and one group");
+  }
+  if (kernel.size() != in.size() || out.size() != in.size() || in[0] != out[0] ||
+      kernel[0] != in[1] || kernel[1] != out[1]) {
+    return absl::InvalidArgumentError(
+        "gr.conv_transpose: the shapes of input, filter and result do not fit");
+  }
+  GR_ASSIGN_OR_RETURN(
+      Window w, transposedWindowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2)));
+  Dims dilations;
+  for (int64_t dilation : w.dilations) {
+    dilations.push_back(dilation - 1);
+  }
+  GR_ASSIGN_OR_RETURN(PlannedOperand gradient, planOperand(instruction.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(PlannedOperand filter, planOperand(instruction.inputs[1].desc));
+  GR_ASSIGN_OR_RETURN(PlannedOperand result, planOperand(instruction.outputs[0].desc));
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, kDirect, result.desc,
+                                          filter.desc, gradient.desc, w.strides, dilations,
+                                          w.padsBegin, w.padsCovering);
+  dnnl::convolution_backward_data::desc backward(kDirect, result.desc, filter.desc, gradient.desc,
+                                                 w.strides, dilations, w.padsBegin, w.padsCovering);
+  dnnl::convolution_forward::primitive_desc hint(forward, engine);
+  PrimitivePlan plan{
+      dnnl::convolution_backward_data::primitive_desc(backward, userScratch(), engine, hint),
+      {},
+      {}};
+  if (absl::StrContains(plan.descriptor.impl_info_str(), "ref")) {
+    return absl::UnimplementedError("the library has its reference only");
+  }
+  addArgument(plan, DNNL_ARG_DIFF_DST, {Role::kInput, 0}, dnnl::query::diff_dst_md, 0, gradient);
+  addArgument(plan, DNNL_ARG_WEIGHTS, {Role::kInput, 1}, dnnl::query::weights_md, 0, filter);
+  addArgument(plan, DNNL_ARG_DIFF_SRC, {Role::kOutput, 0}, dnnl::query::diff_src_md, 0, result);
   return plan;
 }
 

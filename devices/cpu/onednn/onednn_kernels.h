@@ -14,6 +14,8 @@ absl::StatusOr<PrimitivePlan> planDeconv(const Instruction& instruction,
 // onednn_conv_backward.cpp
 absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruction,
                                                      const dnnl::engine& engine);
+absl::StatusOr<PrimitivePlan> planConvBackwardData(const Instruction& instruction,
+                                                   const dnnl::engine& engine);
 // onednn_matmul.cpp
 absl::StatusOr<PrimitivePlan> planInnerProduct(const Instruction& instruction,
                                                const dnnl::engine& engine);

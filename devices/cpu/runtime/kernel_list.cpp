@@ -100,6 +100,7 @@ constexpr Row kRows[] = {
     {{"panel_deconv", choosePanelDeconv, createPanelDeconv}, kDeconv},
     {convolution<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
+    {primitive<planConvBackwardData>("onednn.conv_backward_data"), kDeconv},
     {{"plane_filter", choosePlaneFilter, createPlaneFilter}, kConvBackwardFilter},
     {{"point_filter", choosePointFilter, createPointFilter}, kConvBackwardFilter},
     {primitive<planConvBackwardFilter>("onednn.conv_backward_filter"), kConvBackwardFilter},

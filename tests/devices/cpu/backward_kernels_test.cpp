@@ -281,6 +281,43 @@ TEST_CASE("filters' gradients are the reference's") {
   }
 }
 
+TEST_CASE("transposed convolutions are the library's gradients of inputs") {
+  std::mt19937 random(8);
+  int taken = 0;
+  for (const WindowCase& window : pictures()) {
+    if (window.ceilMode) {
+      continue;
+    }
+    for (auto [in, out] : {std::array<int64_t, 2>{3, 5}, {16, 32}, {24, 70}, {1, 1}}) {
+      BackwardCase each{"gr.conv_transpose", window.attributes(), {}, {}};
+      each.attributes.erase("kernel");
+      Dims margin;
+      for (size_t i = 0; i < window.kernel.size(); ++i) {
+        int64_t slack = window.in[i] + window.before[i] + window.after[i] -
+                        (window.kernel[i] - 1) * window.dilations[i] - 1;
+        margin.push_back(slack % window.strides[i]);
+      }
+      each.attributes["output_padding"] = margin;
+      each.inputs = {joined({2, out}, window.out()), joined({out, in}, window.kernel)};
+      each.outputs = {joined({2, in}, window.in)};
+      Tensors inputs = operandsOf(each, random);
+      CAPTURE(each.inputs);
+      for (std::vector<TensorDesc>& layouts : layoutsOf(each)) {
+        CAPTURE(layouts.empty() ? "dense" : layoutName(layouts[0]));
+        RunOptions options{"onednn.conv_backward_data", true};
+        options.layouts = std::move(layouts);
+        options.layouts.resize(std::min<size_t>(options.layouts.size(), 1));
+        auto got = runOperation(operationOf(each, ElementType::kF32), inputs, options);
+        if (!absl::IsUnimplemented(got.status())) {
+          ++taken;
+          requireAlike(each, inputs, options, 2e-6);
+        }
+      }
+    }
+  }
+  CHECK(taken > 20);
+}
+
 TEST_CASE("each backward operation has a kernel of its own in the layouts of images") {
   auto nameOf = [](const BackwardCase& each, const std::vector<TensorDesc>& layouts) {
     Instruction instruction;

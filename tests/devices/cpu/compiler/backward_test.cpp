@@ -46,6 +46,28 @@ func.func @f(%x: tensor<4x32x14x14xf32> {gr.name = "x"}, %w: tensor<32x32x3x3xf3
   CHECK(reorders.size() <= 4);
 }
 
+TEST_CASE("filters that are made in each step are laid out there") {
+  for (const char* channels : {"6", "64"}) {
+    std::string text = R"(
+func.func @f(%d: tensor<8xCx12x12xf32> {gr.name = "d"}, %v: tensor<CxCx3x3xf32> {gr.name = "v"})
+    -> (tensor<8xCx12x12xf32> {gr.name = "dx"}) {
+  %w = gr.neg %v : (tensor<CxCx3x3xf32>) -> tensor<CxCx3x3xf32>
+  %y = gr.conv %d, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>}
+      : (tensor<8xCx12x12xf32>, tensor<CxCx3x3xf32>) -> tensor<8xCx12x12xf32>
+  %dx = gr.conv_transpose %y, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, output_padding = array<i64: 0, 0>, output_shape = array<i64>}
+      : (tensor<8xCx12x12xf32>, tensor<CxCx3x3xf32>) -> tensor<8xCx12x12xf32>
+  return %dx : tensor<8xCx12x12xf32>
+})";
+    size_t at = 0;
+    while ((at = text.find('C', at)) != std::string::npos) {
+      text.replace(at, 1, channels);
+    }
+    Executable executable = compiled(text);
+    CHECK(kernelsOf(executable, "gr.conv_transpose") == Names{"onednn.conv_backward_data"});
+    CHECK(kernelsOf(executable, "gr.conv") == Names{"onednn.conv"});
+  }
+}
+
 TEST_CASE("the filter of a first convolution has a gradient in blocks beside an image in planes") {
   Executable executable = compiled(R"(
 func.func @f(%x: tensor<8x3x32x32xf32> {gr.name = "x"}, %d: tensor<8x64x32x32xf32> {gr.name = "d"})
