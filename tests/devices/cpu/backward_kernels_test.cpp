@@ -281,6 +281,30 @@ TEST_CASE("filters' gradients are the reference's") {
   }
 }
 
+TEST_CASE("filters of bf16 have gradients by the library where the machine can") {
+  std::mt19937 random(9);
+  for (const WindowCase& window : pictures()) {
+    if (window.ceilMode) {
+      continue;
+    }
+    BackwardCase each = filterCase(2, 32, 48, 1, window);
+    CAPTURE(each.inputs);
+    Tensors inputs;
+    for (const HostTensor& operand : operandsOf(each, random)) {
+      inputs.push_back(tensor(ElementType::kBF16, operand.spec().dims, values(operand)));
+    }
+    Operation operation = operationOf(each, ElementType::kBF16);
+    auto expected = runOperation(operation, inputs);
+    REQUIRE(expected.ok());
+    auto got = runOperation(operation, inputs, {"onednn.conv_backward_filter", true});
+    if (!absl::IsUnimplemented(got.status())) {
+      INFO(got.status());
+      REQUIRE(got.ok());
+      CHECK(normDistance((*got)[0], (*expected)[0]) <= kBFloat16Norm);
+    }
+  }
+}
+
 TEST_CASE("transposed convolutions are the library's gradients of inputs") {
   std::mt19937 random(8);
   int taken = 0;
