@@ -101,6 +101,20 @@ TEST_CASE("shapes, one value and ranges") {
         0, false, std::move(operands));
 }
 
+TEST_CASE("random numbers are the reference's, at any step") {
+  for (int64_t step : {int64_t{0}, int64_t{5}, (int64_t{7} << 32) + 9, int64_t{-1}}) {
+    cpu::Tensors operands;
+    operands.push_back(cpu::i64({1}, {7}));
+    operands.push_back(cpu::i64({}, {0}));
+    operands[1].as<int64_t>()[0] = step;
+    check(function("random {kind = \"uniform\", a = 0.0 : f64, b = 1.0 : f64, seed = 9 : i64, "
+                   "to = f32}",
+                   {"%c0", "%i"}, {"tensor<1xi64>", "tensor<i64>"}, {"tensor<7xf32>"},
+                   ints("%c0", "[7]", 1)),
+          0, false, std::move(operands));
+  }
+}
+
 TEST_CASE("a range of another length than was planned, or without a step, is complained about") {
   auto complaint = [](const std::string& element, std::vector<double> bounds) {
     std::string type = absl::StrCat("tensor<", element, ">");
