@@ -31,6 +31,8 @@
 #include "frontends/builder/index_ops.h"
 #include "frontends/builder/initializer.h"
 #include "frontends/builder/layers.h"
+#include "frontends/builder/losses.h"
+#include "frontends/builder/metrics.h"
 #include "frontends/builder/ops.h"
 #include "frontends/builder/tensor.h"
 #include "frontends/builder/weight_file.h"
