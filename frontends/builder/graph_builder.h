@@ -34,6 +34,7 @@
 #include "frontends/builder/losses.h"
 #include "frontends/builder/metrics.h"
 #include "frontends/builder/ops.h"
+#include "frontends/builder/optimizers.h"
 #include "frontends/builder/tensor.h"
 #include "frontends/builder/weight_file.h"
 
