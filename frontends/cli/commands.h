@@ -8,6 +8,7 @@ namespace graphrun::cli {
 int runCommand(int argc, char** argv);
 int compileCommand(int argc, char** argv);
 int checkCommand(int argc, char** argv);
+int trainCommand(int argc, char** argv);
 int explainCommand(int argc, char** argv);
 int placeCommand(int argc, char** argv);
 int benchCommand(int argc, char** argv);

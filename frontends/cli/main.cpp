@@ -27,6 +27,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"compile", graphrun::cli::compileCommand, "imports, checks and simplifies an ONNX model"},
     {"check", graphrun::cli::checkCommand, "checks a model, and whether it can be trained"},
+    {"train", graphrun::cli::trainCommand, "trains an ONNX model as a recipe says"},
     {"explain", graphrun::cli::explainCommand,
      "shows where a model's operations would run, and why"},
     {"place", graphrun::cli::placeCommand, "places a bare cost graph, without a model"},

@@ -75,8 +75,7 @@ typedef struct GrTensor {
   GrBytes bytes;
 } GrTensor;
 
-/// What is trained, and how: the members of runtime::Recipe that the model depends on, its enums as
-/// numbers.
+/// The members of runtime::Recipe that the trained model depends on, its enums as numbers.
 typedef struct GrTraining {
   const char* model;  ///< path of an ONNX file
   uint8_t target;     ///< type of the target's elements (runtime::ElementType)

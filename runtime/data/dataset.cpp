@@ -55,7 +55,8 @@ absl::StatusOr<Column> labels(const IdxFiles& files) {
   return column;
 }
 
-absl::StatusOr<Column> array(std::string what, const std::string& name, const std::string& path) {
+absl::StatusOr<Column> array(absl::string_view what, const std::string& name,
+                             const std::string& path) {
   Column column;
   column.source = absl::StrCat(what, " '", path, "'");
   GR_ASSIGN_OR_RETURN(column.rows, readNpy(path));

@@ -51,8 +51,8 @@ std::string RecipeReader::sourceOf(const YAML::Node& node) const {
   return YamlReader::sourceOf(node);
 }
 
-absl::Status RecipeReader::put(YAML::Node root, absl::string_view path, const YAML::Node& value,
-                               Override& override) {
+absl::Status RecipeReader::put(const YAML::Node& root, absl::string_view path,
+                               const YAML::Node& value, Override& override) {
   YAML::Node at = root;  // `=` of a node changes what it stands for; reset() does not
   const std::vector<std::string> keys = absl::StrSplit(path, '.');
   if (keys.size() > kMostKeys) {
@@ -109,7 +109,7 @@ absl::Status RecipeReader::put(YAML::Node root, absl::string_view path, const YA
   return absl::OkStatus();
 }
 
-absl::Status RecipeReader::apply(YAML::Node root, const std::string& text) {
+absl::Status RecipeReader::apply(const YAML::Node& root, const std::string& text) {
   const std::string context = absl::StrCat("--set ", text);
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {

@@ -21,7 +21,7 @@ constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr NumberRange kNotNegative{0, kLargest, false, "a number of at least 0"};
 constexpr NumberRange kPositive{0, kLargest, true, "a number above 0"};
 constexpr NumberRange kShare{0, 1, false, "a number from 0 to 1"};
-constexpr NumberRange kBeta{0, std::nextafter(1.0, 0.0), false, "a number from 0 to below 1"};
+constexpr NumberRange kBeta{0, 0x1.fffffffffffffp-1, false, "a number from 0 to below 1"};
 
 constexpr std::array<absl::string_view, 2> kFormats = {"idx", "npy"};
 

@@ -50,8 +50,8 @@ class RecipeReader : public YamlReader {
  private:
   std::string sourceOf(const YAML::Node& node) const override;
 
-  absl::Status apply(YAML::Node root, const std::string& text);
-  absl::Status put(YAML::Node root, absl::string_view path, const YAML::Node& value,
+  absl::Status apply(const YAML::Node& root, const std::string& text);
+  absl::Status put(const YAML::Node& root, absl::string_view path, const YAML::Node& value,
                    Override& override);
 
   void readRoot(const YAML::Node& root);

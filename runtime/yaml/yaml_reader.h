@@ -43,7 +43,7 @@ class YamlReader {
   absl::Status readDocument(absl::string_view text, Aliases aliases,
                             const std::function<void(YAML::Node root)>& read);
 
-  void problem(const YAML::Node& at, std::string text) {
+  void problem(const YAML::Node& at, absl::string_view text) {
     problems_.emplace(lineOf(at), absl::StrCat(sourceOf(at), ": ", text));
   }
   /// "FILE:LINE".
@@ -71,7 +71,7 @@ class YamlReader {
   const std::string& fileName() const { return fileName_; }
 
  private:
-  void problemAt(int line, std::string text) {
+  void problemAt(int line, absl::string_view text) {
     problems_.emplace(line, absl::StrCat(fileName_, ":", line, ": ", text));
   }
   absl::Status report() const;

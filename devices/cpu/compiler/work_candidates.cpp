@@ -69,6 +69,12 @@ bool sumsNothing(const Instruction& instruction) {
          std::end(kOperations);
 }
 
+/// Returns whether the order of sums follows from the number of threads: the library's threads add
+/// their shares of the batch up.
+bool sumsByThreads(const Instruction& instruction) {
+  return instruction.operation == "gr.conv_backward_filter";
+}
+
 /// Returns whether a post-op gives the same of a number and of what that rounds to, but for the
 /// rounding.
 bool keepsRounding(const PostOp& op) {
@@ -219,15 +225,11 @@ std::vector<WorkCandidates::Request> WorkCandidates::requestsFor(const LibraryIn
 std::optional<Instruction> WorkCandidates::apply(const Request& request,
                                                  const LibraryInstruction& library) {
   Instruction instruction = library.instruction;
-  // Weights lie as the kernel likes, from load on; a filter that is none is laid out so in each
-  // step, which takes far less than a convolution by a plain one. An image lies as is requested,
-  // one of constants too: what the kernel would like depends on the threads.
+  // Weights lie as the kernel likes, from load on. An image lies as is requested, one of constants
+  // too: what the kernel would like depends on the threads.
   bool isImage = hasChannels(instruction);
-  bool isFilter = false;
   for (auto [input, value] : llvm::zip(instruction.inputs, library.operands)) {
-    bool isWeight = isConstant(value) ? !request.plainWeights : isFilter;
-    input.desc.any = isWeight && !isImage;
-    isFilter = isImage && isConvolution(instruction);
+    input.desc.any = isConstant(value) && !request.plainWeights && !isImage;
     isImage = false;
   }
   if (request.openFilter) {
@@ -366,8 +368,11 @@ void WorkCandidates::addNarrow(const LibraryInstruction& library,
   }
 }
 
-absl::StatusOr<std::vector<WorkCandidate>> WorkCandidates::ofLibrary(
-    const LibraryInstruction& library, mlir::Operation* op) {
+absl::StatusOr<std::vector<WorkCandidate>> WorkCandidates::ofLibrary(LibraryInstruction library,
+                                                                     mlir::Operation* op) {
+  if (costs_.isDeterministic() && sumsByThreads(library.instruction)) {
+    library.instruction.threads = 1;
+  }
   std::vector<WorkCandidate> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
   const bool canonical = costs_.isDeterministic() && !sumsNothing(library.instruction);

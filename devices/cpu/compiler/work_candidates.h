@@ -19,7 +19,7 @@ class WorkCandidates {
   /// Returns the candidates for a library instruction, at least one: dense, and where the
   /// operation has channels also channels last and in blocks, by each algorithm. Unimplemented,
   /// with all reasons, when no kernel takes it.
-  absl::StatusOr<std::vector<WorkCandidate>> ofLibrary(const LibraryInstruction& library,
+  absl::StatusOr<std::vector<WorkCandidate>> ofLibrary(LibraryInstruction library,
                                                        mlir::Operation* op);
 
   /// Returns the candidates for a group or operation that a generated kernel computes.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hostile_arguments.py GRAPHRUN MODEL CASE COSTS SCRATCH: gives every option that --help lists values that nobody
+"""hostile_arguments.py GRAPHRUN MODEL CASE COSTS RECIPE SCRATCH: gives every option that --help lists values that nobody
 should give, and checks that the program ends by itself with an exit code of its own and a message. Seeded; each
 program is bounded in time, memory, and what it writes. A number that is none, or out of range, is wrong usage."""
 
@@ -54,7 +54,8 @@ class Runner:
         # Deep enough that "../.." stays within the scratch folder.
         self.folder = os.path.join(args.scratch, "a", "b", "c")
         os.makedirs(self.folder, exist_ok=True)
-        self.model, self.case, self.costs = (os.path.abspath(path) for path in (args.model, args.case, args.costs))
+        files = (args.model, args.case, args.costs, args.recipe)
+        self.model, self.case, self.costs, self.recipe = (os.path.abspath(path) for path in files)
         with open(os.path.join(self.folder, "garbage"), "wb") as file:
             file.write(random.Random(1).randbytes(5000))
         with open(os.path.join(self.folder, "garbage.json"), "w", encoding="utf-8") as file:
@@ -81,8 +82,8 @@ class Runner:
         listed = re.findall(r"^  (\w+) +\w", self.run(["--help"])[1].decode(), re.MULTILINE)
         good = {"run": [self.model, "--input", "x=random"], "explain": [self.model], "inspect": [self.model], "check": [self.model],
                 "bench": [self.model, "--iterations", "2", "--warmup", "1"], "compile": [self.model, "-o", "out.fb"],
-                "place": [self.costs], "test": [self.case], "worker": [], "doctor": [], "certs": ["certs", "n=localhost"],
-                "cache": ["list"]}
+                "place": [self.costs], "test": [self.case], "train": [self.recipe], "worker": [], "doctor": [],
+                "certs": ["certs", "n=localhost"], "cache": ["list"]}
         assert set(listed) | {"run"} == set(good), f"a command is not known here: {listed}"
         return good
 
@@ -143,7 +144,7 @@ def trials(runner, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("graphrun", "model", "case", "costs", "scratch"):
+    for name in ("graphrun", "model", "case", "costs", "recipe", "scratch"):
         parser.add_argument(name)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--values", type=int, default=3, help="of each option")

@@ -76,7 +76,7 @@ TEST_CASE("a missing or an old library is explained") {
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerLoader old(OLD_COMPILER);
   CHECK(absl::IsInternal(old.check()));
-  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 8"));
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 9"));
   CHECK_FALSE(old.loaded());
 }
 

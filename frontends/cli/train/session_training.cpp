@@ -1,4 +1,4 @@
-#include "frontends/cli/session_training.h"
+#include "frontends/cli/train/session_training.h"
 
 #include <cstdio>
 #include <string>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/cli/commands.h"
+#include "frontends/cli/train/train_command.h"
 #include "runtime/base/scratch_folder.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler_loader/compiler_loader.h"
@@ -120,6 +122,13 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> openSessionTraining(
   std::fputs(warnings->c_str(), stderr);
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(path, options));
   return std::make_unique<SessionTraining>(recipe, std::move(folder), std::move(session));
+}
+
+int trainCommand(int argc, char** argv) {
+  auto print = [](const std::string& line) {
+    return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  };
+  return trainWith(openSessionTraining, print, argc, argv);
 }
 
 }  // namespace graphrun::cli

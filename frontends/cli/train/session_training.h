@@ -1,11 +1,11 @@
 // A session trains: the TrainingRun behind `graphrun train`.
-#ifndef GRAPHRUN_FRONTENDS_CLI_SESSION_TRAINING_H_
-#define GRAPHRUN_FRONTENDS_CLI_SESSION_TRAINING_H_
+#ifndef GRAPHRUN_FRONTENDS_CLI_TRAIN_SESSION_TRAINING_H_
+#define GRAPHRUN_FRONTENDS_CLI_TRAIN_SESSION_TRAINING_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "frontends/cli/training_run.h"
+#include "frontends/cli/train/training_run.h"
 
 namespace graphrun::cli {
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> openSessionTraining(
 
 }  // namespace graphrun::cli
 
-#endif  // GRAPHRUN_FRONTENDS_CLI_SESSION_TRAINING_H_
+#endif  // GRAPHRUN_FRONTENDS_CLI_TRAIN_SESSION_TRAINING_H_
