@@ -4,8 +4,8 @@
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
 bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Elementwise: chains
 beside a copy. Placement: public graphs beside known results. Prediction: predicted steps and memory
-beside measured ones. Figures go to build/bench/*.json, a table
-with targets to stdout. A target that was missed does not make the exit code 1; a program that failed,
+beside measured ones. Training: steps beside PyTorch. Figures go to build/bench/*.json, a table with
+targets to stdout. A target that was missed does not make the exit code 1; a program that failed,
 or outputs that differ, do.
 """
 
@@ -25,6 +25,7 @@ import placement
 import prediction
 import report
 import start
+import training
 from models import catalogue
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -66,7 +67,7 @@ def benchModels(args):
 PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
          "start": start.benchStart, "ops": ops.benchOps,
          "elementwise": elementwise.benchElementwise, "placement": placement.benchPlacement,
-         "prediction": prediction.benchPrediction}
+         "prediction": prediction.benchPrediction, "training": training.benchTraining}
 
 
 def arguments():
@@ -85,6 +86,8 @@ def arguments():
     cluster.add_argument("--calibration", choices=["model", "set", "none"], default="model",
                           help="with each model, once without one, or not at all")
     cluster.add_argument("--resume", action="store_true", help="keeps the results that there are")
+    parser.add_argument("--torch", default=os.environ.get("GRAPHRUN_TORCH_PYTHON", sys.executable), metavar="PYTHON",
+                        help="a Python that has PyTorch, for training; default: $GRAPHRUN_TORCH_PYTHON, else this one")
     models = parser.add_argument_group("models")
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])
