@@ -75,6 +75,13 @@ bool sumsByThreads(const Instruction& instruction) {
   return instruction.operation == "gr.conv_backward_filter";
 }
 
+/// Returns whether the order of sums follows from the number of threads in what the library chose:
+/// it cuts a convolution into small products by it. Sums of integers are exact in any order.
+bool cutsByThreads(const WorkCandidate& candidate) {
+  return candidate.choice.implementation.starts_with("brgconv") &&
+         runtime::isFloat(candidate.instruction.inputs[0].desc.type);
+}
+
 /// Returns whether a post-op gives the same of a number and of what that rounds to, but for the
 /// rounding.
 bool keepsRounding(const PostOp& op) {
@@ -389,7 +396,11 @@ absl::StatusOr<std::vector<WorkCandidate>> WorkCandidates::ofLibrary(LibraryInst
       if (!instruction) {
         continue;
       }
-      absl::StatusOr<WorkCandidate> candidate = candidateFor(*std::move(instruction), *form);
+      absl::StatusOr<WorkCandidate> candidate = candidateFor(*instruction, *form);
+      if (canonical && candidate.ok() && cutsByThreads(*candidate)) {
+        instruction->attributes["implementation"] = "jit";
+        candidate = candidateFor(*std::move(instruction), *form);
+      }
       if (candidate.ok()) {
         addParts(request.input, form->results[0], *candidate);
         found.push_back(*std::move(candidate));

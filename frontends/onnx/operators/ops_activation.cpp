@@ -84,7 +84,7 @@ Values shrink(Node& node) {
   return {castLike(node, result, node.input(0))};
 }
 
-/// alpha * elu(x / alpha)
+/// max(x, 0) + alpha * (e^(min(x, 0) / alpha) - 1): a quotient of large x would be infinite.
 Values celu(Node& node) {
   double alpha = node.attributes().real("alpha", 1);
   if (alpha == 0) {
@@ -94,9 +94,9 @@ Values celu(Node& node) {
   if (alpha == 1) {
     return {node.emit("gr.elu", {x}, {node.real("alpha", 1)})};
   }
-  mlir::Value elu =
-      node.emit("gr.elu", {withScalar(node, "gr.div", x, alpha)}, {node.real("alpha", 1)});
-  return {withScalar(node, "gr.mul", elu, alpha)};
+  mlir::Value below = withScalar(node, "gr.div", withScalar(node, "gr.min", x, 0), alpha);
+  mlir::Value curve = withScalar(node, "gr.mul", node.emit("gr.expm1", {below}), alpha);
+  return {node.emit("gr.add", {withScalar(node, "gr.max", x, 0), curve})};
 }
 
 /// x * tanh(softplus(x))

@@ -104,7 +104,7 @@ def lowerings():
     yield good("is_nan", single("IsNaN"), "gr.equal %arg0, %arg0", "gr.not")
     yield good("is_inf_negative", single("IsInf", detect_positive=0), "0xFF800000", "not gr.abs")
     yield bad("is_inf_integers", single("IsInf", dtype=TensorProto.INT8), "an operand is i8[2x3]", "never inf; expected floats")
-    yield good("celu", single("Celu", alpha=2.0), "gr.div", "gr.elu", "gr.mul")
+    yield good("celu", single("Celu", alpha=2.0), "gr.min", "gr.div", "gr.expm1", "gr.mul", "gr.max")
     yield good("mish", single("Mish", opset=18), "gr.softplus", "gr.tanh", "gr.mul")
     yield good("swish", single("Swish", opset=24), "gr.swish %arg0")
     yield good("swiglu", single("SwiGLU", extra=["x"], opset=28, alpha=2.0), "gr.swish", "gr.mul")

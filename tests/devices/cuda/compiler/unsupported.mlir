@@ -31,6 +31,8 @@
 // CHECK-NEXT: unsupported: gr.tree_ensemble:
 // CHECK-NEXT: unsupported: gr.couple_probabilities:
 // CHECK-NEXT: unsupported: gr.dft:
+// CHECK-NEXT: unsupported: gr.state: GPUs keep no states
+// CHECK-NEXT: unsupported: gr.update: GPUs keep no states
 // CHECK-NEXT: unsupported: gr.all_reduce:
 // CHECK-NEXT: unsupported: gr.all_gather:
 // CHECK-NEXT: unsupported: gr.reduce_scatter:
