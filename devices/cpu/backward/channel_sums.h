@@ -66,7 +66,7 @@ template <int kBits, typename Term>
   constexpr int kLanes = kBits / 64;
   constexpr int kGroups = 2;
   if (width == kVectorLanes) {
-    for (int64_t lane = 0; lane < kVectorLanes; lane += kLanes * kGroups) {
+    for (int64_t lane = 0; lane < kVectorLanes; lane += int64_t{kLanes} * kGroups) {
       addLanes<kLanes, kGroups>(rows, lane, sums, term);
     }
     return;

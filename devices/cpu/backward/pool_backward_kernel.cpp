@@ -198,7 +198,7 @@ class RowWindows {
         const auto step = static_cast<int32_t>(stride());
 #pragma omp simd
         for (auto i = static_cast<int32_t>(begin); i < static_cast<int32_t>(end); ++i) {
-          float v = from[i * step];
+          float v = from[static_cast<ptrdiff_t>(i * step)];
           int32_t wins = isMore(most[i], v) | -static_cast<int32_t>(winner[i] < 0);
           most[i] = chosen(wins, v, most[i]);
           winner[i] = ((first + i * step) & wins) | (winner[i] & ~wins);

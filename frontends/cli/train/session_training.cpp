@@ -56,6 +56,7 @@ class SessionTraining final : public TrainingRun {
  private:
   absl::StatusOr<BatchResult> run(const char* graph, const runtime::Batch& batch) {
     std::vector<NamedTensor> inputs;
+    inputs.reserve(batch.inputs.size() + 1);
     for (const NamedTensor& input : batch.inputs) {
       inputs.push_back({nameOf(input), view(input.tensor)});
     }

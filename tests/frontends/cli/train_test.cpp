@@ -16,7 +16,6 @@
 namespace graphrun::cli {
 namespace {
 
-using Catch::Matchers::Contains;
 using runtime::Batch;
 using runtime::HostTensor;
 using runtime::Recipe;
