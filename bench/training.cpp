@@ -95,14 +95,15 @@ Tensor resnet18(Tensor x) {
 Tensor encoderLayer(const Tensor& x, int64_t heads, int64_t inner, const std::string& name) {
   const int64_t width = x.dims()[2].size();
   const int64_t length = x.dims()[1].size();
+  const int64_t perHead = width / heads;
   auto apart = [&](const Tensor& y) {
-    return transpose(reshape(y, {0, length, heads, width / heads}), {0, 2, 1, 3});
+    return transpose(reshape(y, {0, length, heads, perHead}), {0, 2, 1, 3});
   };
   std::vector<Tensor> parts;
   for (const char* part : {".q", ".k", ".v"}) {
     parts.push_back(apart(layers::dense(x, width, {}, {name + part})));
   }
-  const double scale = 1 / std::sqrt(static_cast<double>(width / heads));
+  const double scale = 1 / std::sqrt(static_cast<double>(perHead));
   Tensor seen = attention(parts[0], parts[1], parts[2], {.scale = scale});
   seen = reshape(transpose(seen, {0, 2, 1, 3}), {0, length, width});
   Tensor y = layers::layerNorm(x + layers::dense(seen, width, {}, {name + ".out"}), 1e-5,
@@ -205,6 +206,7 @@ absl::Status run(const Flags& flags) {
   dims.insert(dims.end(), network.sample.begin(), network.sample.end());
   const size_t count = static_cast<size_t>(TensorSpec{ElementType::kF32, dims}.elementCount());
   std::vector<int64_t> classes;
+  classes.reserve(static_cast<size_t>(flags.batch));
   for (int64_t i = 0; i < flags.batch; ++i) {
     classes.push_back((i * 7 + 3) % 10);
   }
