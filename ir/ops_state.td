@@ -4,14 +4,14 @@
 
 include "ir/gr_dialect.td"
 
-// Is pure, as the value does not change during a step: two of one name are one.
+// It is pure, as the value does not change during a step: two of one name are one.
 def GR_StateOp : GR_PureOp<"state"> {
   let summary = "the value that a named tensor had when the step began";
   let description = [{
     States are what training changes: parameters, an optimizer's moments, running statistics, the
     number of the step. All graphs of a model that name a state share it, and it outlives plans.
     Before the first step it is `init`, a constant of its type. Rewrites never take it for a
-    constant; `gr-freeze-state` makes one of each state.
+    constant; `gr-freeze-states` makes one of each state.
   }];
   let noGradient = "has no operand";
   let arguments = (ins StrAttr:$name, ElementsAttr:$init);

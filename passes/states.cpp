@@ -32,8 +32,7 @@ mlir::LogicalResult checkStates(mlir::func::FuncOp func) {
     if (!isNew && (first.getType() != state.getType() || first.getInit() != state.getInit())) {
       result = state.emitOpError()
                << "is the state '" << state.getName() << "' of type " << state.getType()
-               << " again, expected the type and first value that it has "
-                  "before: "
+               << " again, expected the type and first value that it has before: "
                << first.getType();
     }
   });

@@ -312,24 +312,24 @@ class Session {
   absl::Status run(const std::string& graph, absl::Span<const NamedTensor> inputs,
                    std::vector<NamedTensor>& outputs);
 
+  /// Runs the first graph without waiting for it. Runs begin in the order of the calls, and take
+  /// turns with callers of `run`. Where only workers compute, a run begins as soon as the one
+  /// before it has begun and a step more may be in flight; a failure ends those in flight, and
+  /// those that wait begin then. Elsewhere it begins when the one before it has ended. The session
+  /// starts threads for that when they are needed: one, and where only workers compute one for each
+  /// step in flight and the next, eight at most. The result is a status or all outputs, as of
+  /// `run`: no exception is stored. Views among the inputs must live until it is there; a future
+  /// that is dropped drops the result, not the run. ResourceExhausted, at once, where
+  /// maxWaitingRuns wait already. To have runs beside each other in this process, use several
+  /// sessions with the same SessionOptions::devices.
+  std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
+
   /// Copies of the model's states, as the last run that succeeded left them: tensors that outlive
   /// runs (`gr.state`), by name. Unimplemented for a state on another process's worker.
   absl::StatusOr<TensorMap> states();
   /// Gives states their values for the next run, all or none: those of `values`, whose names,
   /// types and shapes must be the model's (NotFound, InvalidArgument; all problems at once).
   absl::Status setStates(const TensorMap& values);
-
-  /// The same without waiting for it. Runs begin in the order of the calls, and take turns with
-  /// callers of `run`. Where only workers compute, a run begins as soon as the one before it has
-  /// begun and a step more may be in flight; a failure ends those in flight, and those that wait
-  /// begin then. Elsewhere it begins when the one before it has ended. The session starts threads
-  /// for that when they are needed: one, and where only workers compute one for each step in flight
-  /// and the next, eight at most. The result is a status or all outputs, as of `run`: no exception
-  /// is stored. Views among the inputs must live until it is there; a future that is dropped drops
-  /// the result, not the run. ResourceExhausted, at once, where maxWaitingRuns wait already. To
-  /// have runs beside each other in this process, use several sessions with the same
-  /// SessionOptions::devices.
-  std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.
   absl::Status prepare(absl::Span<const NamedSpec> inputs);

@@ -40,8 +40,8 @@ class SessionPlans {
                                  PlanWishes wishes = {});
   /// Fails when a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
-  /// Returns the plan for the stage, loaded. `values` give elements when the
-  /// planner needs some; null when it does and there are none.
+  /// Returns the plan for the stage, loaded. `values` give elements when the planner needs some;
+  /// null when it does and there are none.
   absl::StatusOr<ActivePlan*> planFor(const Stage& stage, std::vector<PlannedInput> planned,
                                       absl::Span<const StageInput> values);
   /// Chooses the plan's kernels, if that is due before its next run; after an error it is gone.

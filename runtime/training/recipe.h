@@ -79,8 +79,8 @@ struct Recipe {
 /// "optimizer.sgd.lr=0.2": they are put in place one after the other before anything is checked.
 /// PATH has the keys from the root on and, in lists, indices from 0; what is missing on the way is
 /// made. VALUE is YAML, too; null takes the key away. InvalidArgument with all problems, a line
-/// each: "FILE:LINE: …", or
-/// "--set PATH=VALUE: …" where an override is the cause. `fileName` is for messages.
+/// each: "FILE:LINE: …", or "--set PATH=VALUE: …" where an override is the cause. `fileName` is for
+/// messages.
 absl::StatusOr<Recipe> parseRecipe(absl::string_view text, absl::string_view fileName,
                                    absl::Span<const std::string> overrides = {});
 

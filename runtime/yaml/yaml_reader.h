@@ -28,9 +28,8 @@ inline bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Sca
 /// even in itself.
 enum class Aliases { kAllowed, kRefused };
 
-/// Readers of one file each derive from it. Every problem of the file
-/// goes into one report, sorted by line. One thread, one file. `where` is how messages call the
-/// mapping or list at hand.
+/// Readers of one file each derive from it. Every problem of the file goes into one report, sorted
+/// by line. One thread, one file. `where` is how messages call the mapping or list at hand.
 class YamlReader {
  protected:
   explicit YamlReader(absl::string_view fileName) : fileName_(fileName) {}
