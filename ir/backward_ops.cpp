@@ -80,7 +80,7 @@ int64_t elementsOfWindow(llvm::ArrayRef<int64_t> kernel) {
   return elements;
 }
 
-/// Fails unless `gradient` has the shape of `value`, of which `what` is the name.
+/// Fails unless `gradient` has the shape of `value`.
 mlir::LogicalResult requireLike(mlir::Operation* op, mlir::Value gradient, mlir::Value value) {
   std::optional<Dims> dims = dimsOf(value);
   return dims ? requireDims(op, gradient, "gradient", *dims) : mlir::success();
@@ -175,11 +175,9 @@ mlir::LogicalResult SoftmaxBackwardOp::inferTypes(Types& types) {
     return mlir::failure();
   }
   std::optional<Dims> dims = dimsOf(getOutput());
-  if (dims) {
-    auto rank = static_cast<int64_t>(dims->size());
-    if (getAxis() < -rank || getAxis() >= std::max<int64_t>(rank, 1)) {
-      return emitOpError() << "axis " << getAxis() << " is out of range for rank " << rank;
-    }
+  if (dims && mlir::failed(requireSignedAxis(*this, getAxis(), static_cast<int64_t>(dims->size()),
+                                             /*least=*/1))) {
+    return mlir::failure();
   }
   return push(types, dims, elementOf(getOutput()));
 }
@@ -194,8 +192,8 @@ mlir::LogicalResult LayerNormBackwardOp::inferTypes(Types& types) {
   std::optional<Dims> tail;
   if (in) {
     auto rank = static_cast<int64_t>(in->size());
-    if (getAxis() < -rank || getAxis() >= rank) {
-      return emitOpError() << "axis " << getAxis() << " is out of range for rank " << rank;
+    if (mlir::failed(requireSignedAxis(*this, getAxis(), rank))) {
+      return mlir::failure();
     }
     tail = Dims(llvm::ArrayRef<Dim>(*in).drop_front(getAxis() < 0 ? getAxis() + rank : getAxis()));
     if (mlir::failed(requireDims(*this, getScale(), "scale", *tail))) {

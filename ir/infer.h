@@ -79,6 +79,11 @@ std::optional<Dims> dimsFromShape(mlir::Value shape);
 /// Fails unless axes are ascending, unique and in [0, rank).
 mlir::LogicalResult requireAxes(mlir::Operation* op, llvm::ArrayRef<int64_t> axes, int64_t rank);
 
+/// Fails unless -rank <= `axis` < max(rank, `least`): a negative axis counts from the end. `least`
+/// is 1 where a scalar is one element along axis 0.
+mlir::LogicalResult requireSignedAxis(mlir::Operation* op, int64_t axis, int64_t rank,
+                                      int64_t least = 0);
+
 }  // namespace graphrun::ir
 
 #endif  // GRAPHRUN_IR_INFER_H_

@@ -4,6 +4,14 @@
 
 namespace graphrun::ir {
 
+mlir::LogicalResult requireSignedAxis(mlir::Operation* op, int64_t axis, int64_t rank,
+                                      int64_t least) {
+  if (axis < -rank || axis >= std::max(rank, least)) {
+    return op->emitOpError() << "axis " << axis << " is out of range for rank " << rank;
+  }
+  return mlir::success();
+}
+
 mlir::LogicalResult requireAxes(mlir::Operation* op, llvm::ArrayRef<int64_t> axes, int64_t rank) {
   int64_t previous = -1;
   for (int64_t axis : axes) {

@@ -358,8 +358,8 @@ mlir::LogicalResult LayerNormOp::inferTypes(Types& types) {
   std::optional<Dims> in = dimsOf(getInput());
   if (in) {
     auto rank = static_cast<int64_t>(in->size());
-    if (getAxis() < -rank || getAxis() >= rank) {
-      return emitOpError() << "axis " << getAxis() << " is out of range for rank " << rank;
+    if (mlir::failed(requireSignedAxis(*this, getAxis(), rank))) {
+      return mlir::failure();
     }
     llvm::ArrayRef<Dim> tail =
         llvm::ArrayRef<Dim>(*in).drop_front(getAxis() < 0 ? getAxis() + rank : getAxis());
@@ -395,11 +395,9 @@ mlir::LogicalResult SoftmaxOp::inferTypes(Types& types) {
     return mlir::failure();
   }
   std::optional<Dims> in = dimsOf(getInput());
-  if (in) {
-    auto rank = static_cast<int64_t>(in->size());
-    if (getAxis() < -rank || getAxis() >= std::max<int64_t>(rank, 1)) {
-      return emitOpError() << "axis " << getAxis() << " is out of range for rank " << rank;
-    }
+  if (in && mlir::failed(requireSignedAxis(*this, getAxis(), static_cast<int64_t>(in->size()),
+                                           /*least=*/1))) {
+    return mlir::failure();
   }
   return push(types, in, elementOf(getInput()));
 }

@@ -17,6 +17,16 @@ struct Window {
 
   /// Elements from the first to the last one that the window covers along spatial dim `i`.
   int64_t extent(size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+
+  /// Elements between two neighbours of the window, which is how oneDNN counts dilations.
+  std::vector<int64_t> skipped() const {
+    std::vector<int64_t> between;
+    between.reserve(dilations.size());
+    for (int64_t dilation : dilations) {
+      between.push_back(dilation - 1);
+    }
+    return between;
+  }
 };
 
 /// The window of `instruction`'s attributes over spatial dims `input` with results `output` (both

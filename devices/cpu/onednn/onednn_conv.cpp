@@ -95,9 +95,7 @@ absl::StatusOr<ConvOperands> planOperands(const Instruction& instruction, bool t
                       transposed
                           ? transposedWindowOf(instruction, in.subspan(2), kernel, out.subspan(2))
                           : windowOf(instruction, in.subspan(2), kernel, out.subspan(2), false));
-  for (int64_t dilation : operands.window.dilations) {
-    operands.dilations.push_back(dilation - 1);
-  }
+  operands.dilations = operands.window.skipped();
   auto planData = [&](const TensorDesc& desc) {
     return isQuantized(instruction) ? planImage(desc) : planOperand(desc);
   };

@@ -40,6 +40,12 @@ absl::StatusOr<int64_t> groupsOf(const Instruction& instruction) {
   return groups;
 }
 
+absl::Status requireFast(const PrimitivePlan& plan) {
+  return absl::StrContains(plan.descriptor.impl_info_str(), "ref")
+             ? absl::UnimplementedError("the library has its reference only")
+             : absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruction,
@@ -50,10 +56,7 @@ absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruct
   absl::Span<const int64_t> positions = instruction.inputs[1].desc.dims;
   GR_ASSIGN_OR_RETURN(Window w, windowOf(instruction, in.subspan(2), kernel, positions.subspan(2),
                                          /*ceilMode=*/true));
-  Dims dilations;
-  for (int64_t dilation : w.dilations) {
-    dilations.push_back(dilation - 1);  // the library counts the elements left out
-  }
+  const Dims skipped = w.skipped();
   GR_ASSIGN_OR_RETURN(PlannedOperand source, planOperand(instruction.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(PlannedOperand gradient, planOperand(instruction.inputs[1].desc));
   TensorDesc result = instruction.outputs[0].desc;
@@ -63,19 +66,17 @@ absl::StatusOr<PrimitivePlan> planConvBackwardFilter(const Instruction& instruct
                       planOperand(result, filterDims(instruction.outputs[0].desc.dims, groups)));
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, kDirect, source.desc,
-                                          filter.desc, gradient.desc, w.strides, dilations,
+                                          filter.desc, gradient.desc, w.strides, skipped,
                                           w.padsBegin, w.padsCovering);
   dnnl::convolution_backward_weights::desc backward(kDirect, source.desc, filter.desc,
-                                                    gradient.desc, w.strides, dilations,
-                                                    w.padsBegin, w.padsCovering);
+                                                    gradient.desc, w.strides, skipped, w.padsBegin,
+                                                    w.padsCovering);
   dnnl::convolution_forward::primitive_desc hint(forward, engine);
   PrimitivePlan plan{
       dnnl::convolution_backward_weights::primitive_desc(backward, userScratch(), engine, hint),
       {},
       {}};
-  if (absl::StrContains(plan.descriptor.impl_info_str(), "ref")) {
-    return absl::UnimplementedError("the library has its reference only");
-  }
+  GR_RETURN_IF_ERROR(requireFast(plan));
   addSource(plan, source);
   addArgument(plan, DNNL_ARG_DIFF_DST, {Role::kInput, 1}, dnnl::query::diff_dst_md, 0, gradient);
   addArgument(plan, DNNL_ARG_DIFF_WEIGHTS, {Role::kOutput, 0}, dnnl::query::diff_weights_md, 0,
@@ -101,27 +102,22 @@ absl::StatusOr<PrimitivePlan> planConvBackwardData(const Instruction& instructio
   }
   GR_ASSIGN_OR_RETURN(
       Window w, transposedWindowOf(instruction, in.subspan(2), kernel.subspan(2), out.subspan(2)));
-  Dims dilations;
-  for (int64_t dilation : w.dilations) {
-    dilations.push_back(dilation - 1);
-  }
+  const Dims skipped = w.skipped();
   GR_ASSIGN_OR_RETURN(PlannedOperand gradient, planOperand(instruction.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(PlannedOperand filter, planOperand(instruction.inputs[1].desc));
   GR_ASSIGN_OR_RETURN(PlannedOperand result, planOperand(instruction.outputs[0].desc));
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, kDirect, result.desc,
-                                          filter.desc, gradient.desc, w.strides, dilations,
+                                          filter.desc, gradient.desc, w.strides, skipped,
                                           w.padsBegin, w.padsCovering);
   dnnl::convolution_backward_data::desc backward(kDirect, result.desc, filter.desc, gradient.desc,
-                                                 w.strides, dilations, w.padsBegin, w.padsCovering);
+                                                 w.strides, skipped, w.padsBegin, w.padsCovering);
   dnnl::convolution_forward::primitive_desc hint(forward, engine);
   PrimitivePlan plan{
       dnnl::convolution_backward_data::primitive_desc(backward, userScratch(), engine, hint),
       {},
       {}};
-  if (absl::StrContains(plan.descriptor.impl_info_str(), "ref")) {
-    return absl::UnimplementedError("the library has its reference only");
-  }
+  GR_RETURN_IF_ERROR(requireFast(plan));
   addArgument(plan, DNNL_ARG_DIFF_DST, {Role::kInput, 0}, dnnl::query::diff_dst_md, 0, gradient);
   addArgument(plan, DNNL_ARG_WEIGHTS, {Role::kInput, 1}, dnnl::query::weights_md, 0, filter);
   addArgument(plan, DNNL_ARG_DIFF_SRC, {Role::kOutput, 0}, dnnl::query::diff_src_md, 0, result);

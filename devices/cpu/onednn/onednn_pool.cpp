@@ -127,11 +127,7 @@ absl::StatusOr<PrimitivePlan> planWindow(const Instruction& instruction, const d
   const Window& w = pool.window;
   bool dilated =
       std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
-  std::vector<int64_t> skipped;
-  skipped.reserve(w.dilations.size());
-  for (int64_t dilation : w.dilations) {
-    skipped.push_back(dilation - 1);
-  }
+  std::vector<int64_t> skipped = w.skipped();
   GR_ASSIGN_OR_RETURN(
       PrimitivePlan plan,
       planWithPostOps(instruction, pool.outputDims, [&](const dnnl::primitive_attr& attributes) {
