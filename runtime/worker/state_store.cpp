@@ -65,8 +65,8 @@ absl::StatusOr<std::shared_ptr<StateCell>> StateStore::bind(
   }
   if (found == states_.end() || found->second.cell == nullptr) {
     GR_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, allocate(device, binding.spec));
-    if (found != states_.end() && found->second.given) {
-      const HostTensor& given = *found->second.given;
+    if (found != states_.end()) {
+      const HostTensor& given = found->second.given;
       if (given.byteSize() != 0) {
         std::memcpy(memory.get(), given.data(), given.byteSize());
       }
@@ -93,10 +93,12 @@ std::optional<HostTensor> StateStore::get(const std::string& name) {
     return std::nullopt;
   }
   const Entry& entry = found->second;
+  if (entry.cell == nullptr) {
+    return entry.given.clone();
+  }
   HostTensor copy(entry.spec);
-  const void* from = entry.cell != nullptr ? entry.cell->value() : entry.given->data();
   if (copy.byteSize() != 0) {
-    std::memcpy(copy.data(), from, copy.byteSize());
+    std::memcpy(copy.data(), entry.cell->value(), copy.byteSize());
   }
   return copy;
 }
@@ -113,11 +115,7 @@ absl::Status StateStore::set(const std::string& name, const HostTensor& value) {
       return absl::OkStatus();
     }
   }
-  HostTensor copy(value.spec());
-  if (value.byteSize() != 0) {
-    std::memcpy(copy.data(), value.data(), value.byteSize());
-  }
-  states_.insert_or_assign(name, Entry{value.spec(), nullptr, std::move(copy)});
+  states_.insert_or_assign(name, Entry{value.spec(), nullptr, value.clone()});
   return absl::OkStatus();
 }
 

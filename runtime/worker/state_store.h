@@ -45,7 +45,7 @@ class StateStore {
   struct Entry {
     TensorSpec spec;
     std::shared_ptr<StateCell> cell;  // null: no plan has had it
-    std::optional<HostTensor> given;  // before that
+    HostTensor given;                 // what `set` gave it before that
   };
 
   std::mutex mutex_;
