@@ -45,7 +45,7 @@ class Content {
       return gzip_->read(out);
     }
     const size_t got = std::min(out.size(), bytes_.size() - at_);
-    std::memcpy(out.data(), bytes_.data() + at_, got);
+    std::copy_n(bytes_.data() + at_, got, out.data());
     at_ += got;
     return got;
   }
