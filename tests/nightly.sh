@@ -62,6 +62,13 @@ differential() {
     --seed "$seed" --keep-going --out build/tests/differential/found
 }
 
+gradients() {
+  local python=.venv/bin/python
+  [ -x $python ] || python=python3
+  $python -B tests/differential/gradients.py --server build/bin/session_server --count 500 --seed "$(date +%s)" \
+    --out build/tests/differential/found
+}
+
 part() {
   local target
   case $1 in
@@ -74,7 +81,10 @@ part() {
         run "fuzz-$target" fuzz_one "$target"
       done
       ;;
-    differential) run differential differential ;;
+    differential)
+      run differential differential
+      run gradients gradients
+      ;;
   esac
 }
 

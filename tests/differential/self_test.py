@@ -11,12 +11,14 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 import compare
+import gradients
 import graphs
 import known
 import operators
 import text_case
 from check import Finding
 from reduce import reduced
+from server import Result
 from variants import BASE, Variant
 from widen import shaken
 
@@ -169,6 +171,40 @@ class TextTest(unittest.TestCase):
         for name, array in case.feeds[0].items():
             np.testing.assert_array_equal(variant.case.feeds[0][name], array)
         self.assertEqual([node.op_type for node in variant.case.model.graph.node], ["Softmax"])
+
+
+class Answering:
+    """In place of a server: answers every model with the same derivatives."""
+
+    def __init__(self, slopes, code=0):
+        self.result = Result(code, "planted", [slopes])
+
+    def run(self, *_):
+        return self.result
+
+
+class GradientsTest(unittest.TestCase):
+    def setUp(self):
+        self.graph = next(graph for graph in map(self.drawn, range(100)) if len(graph.nodes) > 3)
+        self.slopes = [np.array(slope) for slope in self.graph.expected()]
+
+    @staticmethod
+    def drawn(number):
+        return gradients.Graph(np.random.default_rng([7, number]))
+
+    def problem(self, slopes, code=0):
+        with tempfile.TemporaryDirectory() as folder:
+            return gradients.check(self.graph, Answering(slopes, code), folder)
+
+    def testRightOnesPass(self):
+        self.assertEqual(self.problem(self.slopes), "")
+
+    def testFaultsAreSeen(self):
+        for fault in (1e-6, np.nan):
+            self.slopes[-1].flat[0] += fault * max(1, np.abs(self.slopes[-1]).max())
+            self.assertIn("from the expected derivative", self.problem(self.slopes))
+        self.assertIn("shape", self.problem([slope[..., None] for slope in self.slopes]))
+        self.assertIn("planted", self.problem(self.slopes, code=3))
 
 
 if __name__ == "__main__":
