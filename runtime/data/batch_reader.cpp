@@ -19,6 +19,9 @@ absl::StatusOr<HostTensor> batchTensor(const Field& field, int64_t samples) {
 }  // namespace
 
 int64_t batchesInEpoch(int64_t count, const BatchOptions& options) {
+  if (options.size < 1) {
+    return 0;
+  }
   const int64_t whole = count / options.size;
   return whole + (options.keepsSmaller && count % options.size != 0 ? 1 : 0);
 }

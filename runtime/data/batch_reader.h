@@ -37,7 +37,7 @@ struct BatchOptions {
   int64_t end = 0;            ///< the number behind the last one
 };
 
-/// Batches in one epoch of `count` samples.
+/// Batches in one epoch of `count` samples; none of a size below 1.
 int64_t batchesInEpoch(int64_t count, const BatchOptions& options);
 
 /// A thread of its own makes the next batch while the caller uses one, and waits when it has one

@@ -55,18 +55,21 @@ absl::StatusOr<Column> labels(const IdxFiles& files) {
   return column;
 }
 
-absl::StatusOr<Column> array(absl::string_view what, const std::string& name,
-                             const std::string& path) {
-  Column column;
-  column.source = absl::StrCat(what, " '", path, "'");
-  GR_ASSIGN_OR_RETURN(column.rows, readNpy(path));
-  const TensorSpec& spec = column.rows.spec();
+absl::StatusOr<Column> array(std::string source, const std::string& name, HostTensor rows) {
+  const TensorSpec& spec = rows.spec();
   if (spec.type == ElementType::kString || spec.dims.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        column.source, " is ", spec.toString(), ", expected numbers with a row for each sample"));
+        source, " is ", spec.toString(), ", expected numbers with a row for each sample"));
   }
-  column.field = {name, {spec.type, sampleDims(column.rows)}};
+  Column column{.field = {name, {spec.type, sampleDims(rows)}}, .source = std::move(source)};
+  column.rows = std::move(rows);
   return column;
+}
+
+absl::StatusOr<Column> arrayFile(absl::string_view what, const std::string& name,
+                                 const std::string& path) {
+  GR_ASSIGN_OR_RETURN(HostTensor rows, readNpy(path));
+  return array(absl::StrCat(what, " '", path, "'"), name, std::move(rows));
 }
 
 }  // namespace
@@ -84,11 +87,23 @@ absl::StatusOr<std::unique_ptr<Dataset>> openIdx(const IdxFiles& files) {
 absl::StatusOr<std::unique_ptr<Dataset>> openNpy(const NpyFiles& files) {
   std::vector<Column> inputs;
   for (const NpyFile& file : files.inputs) {
-    GR_ASSIGN_OR_RETURN(Column column, array("input", file.input, file.path));
+    GR_ASSIGN_OR_RETURN(Column column, arrayFile("input", file.input, file.path));
     inputs.push_back(std::move(column));
   }
-  GR_ASSIGN_OR_RETURN(Column target, array("target", "target", files.target));
+  GR_ASSIGN_OR_RETURN(Column target, arrayFile("target", "target", files.target));
   return ArrayDataset::create(std::move(inputs), std::move(target), files.range);
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> datasetOf(std::vector<NamedTensor> inputs,
+                                                   HostTensor target) {
+  std::vector<Column> columns;
+  for (NamedTensor& input : inputs) {
+    GR_ASSIGN_OR_RETURN(Column column, array(absl::StrCat("input '", input.name, "'"), input.name,
+                                             std::move(input.tensor)));
+    columns.push_back(std::move(column));
+  }
+  GR_ASSIGN_OR_RETURN(Column last, array("the target", "target", std::move(target)));
+  return ArrayDataset::create(std::move(columns), std::move(last), std::nullopt);
 }
 
 }  // namespace graphrun::runtime

@@ -1,4 +1,4 @@
-// A Dataset gives the samples of training data by their index.
+// A Dataset gives the samples of training data by their index. Public.
 #ifndef GRAPHRUN_RUNTIME_DATA_DATASET_H_
 #define GRAPHRUN_RUNTIME_DATA_DATASET_H_
 
@@ -21,7 +21,8 @@ struct Field {
   TensorSpec sample;  ///< of one sample, without the batch's dim
 };
 
-/// Samples of inputs and a target, in memory. Immutable: any number of threads may read it.
+/// Samples of inputs and a target. Immutable: any number of threads may read it. Programs derive
+/// their own, for what is computed or read sample by sample.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -39,8 +40,8 @@ class Dataset {
                             HostTensor& target) const = 0;
 
   /// OK when each target is an integer in [0, classes); else InvalidArgument that tells the first
-  /// that is not, its sample and its file.
-  virtual absl::Status checkLabels(int64_t classes) const = 0;
+  /// that is not, its sample and its file. A dataset that does not know says OK.
+  virtual absl::Status checkLabels(int64_t /*classes*/) const { return absl::OkStatus(); }
 };
 
 /// The samples [begin, end) of a file, counted from 0.
@@ -87,6 +88,12 @@ absl::StatusOr<std::unique_ptr<Dataset>> openIdx(const IdxFiles& files);
 /// Reads all files into memory; element types stay what they are. Errors as for openIdx, and
 /// InvalidArgument for arrays of strings.
 absl::StatusOr<std::unique_ptr<Dataset>> openNpy(const NpyFiles& files);
+
+/// The rows of tensors, which it keeps: their first dims count samples. InvalidArgument for tensors
+/// of strings, of no dims, or of different numbers of samples.
+///     GR_ASSIGN_OR_RETURN(auto data, datasetOf({{"x", std::move(x)}}, std::move(y)));
+absl::StatusOr<std::unique_ptr<Dataset>> datasetOf(std::vector<NamedTensor> inputs,
+                                                   HostTensor target);
 
 }  // namespace graphrun::runtime
 

@@ -149,5 +149,37 @@ TEST_CASE("arrays of NumPy keep their types") {
   CHECK_THAT(std::string(openNpy(files).status().message()), Contains("bad.npy"));
 }
 
+TEST_CASE("tensors in memory are samples") {
+  auto tensor = [](std::vector<float> values, std::vector<int64_t> dims) {
+    return NamedTensor{"x", *HostTensor::from(values, std::move(dims))};
+  };
+  std::vector<NamedTensor> rows;
+  rows.push_back(tensor({1, 2, 3, 4, 5, 6}, {3, 2}));
+  auto data = datasetOf(std::move(rows), *HostTensor::from({7, 8, 9}, {3}));
+  INFO(data.status().message());
+  REQUIRE(data.ok());
+  CHECK((*data)->count() == 3);
+  CHECK((*data)->inputs()[0].name == "x");
+  CHECK((*data)->inputs()[0].sample.toString() == "2xf32");
+  CHECK((*data)->target().sample.toString() == "i32");
+  std::vector<HostTensor> inputs;
+  inputs.emplace_back(TensorSpec{ElementType::kF32, {1, 2}});
+  HostTensor target(TensorSpec{ElementType::kI32, {1}});
+  REQUIRE((*data)->fill({2}, absl::MakeSpan(inputs), target).ok());
+  CHECK(inputs[0].as<float>()[1] == 6);
+  CHECK(target.as<int32_t>()[0] == 9);
+
+  std::vector<NamedTensor> scalar;
+  scalar.push_back(tensor({1}, {}));
+  CHECK_THAT(
+      std::string(datasetOf(std::move(scalar), *HostTensor::from({7}, {1})).status().message()),
+      Contains("input 'x' is f32, expected numbers with a row for each sample"));
+  std::vector<NamedTensor> more;
+  more.push_back(tensor({1, 2}, {2}));
+  CHECK_THAT(
+      std::string(datasetOf(std::move(more), *HostTensor::from({7}, {1})).status().message()),
+      Contains("input 'x' has 2 samples and the target 1"));
+}
+
 }  // namespace
 }  // namespace graphrun::runtime
