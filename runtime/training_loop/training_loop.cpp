@@ -1,167 +1,183 @@
-#include "frontends/cli/train/training_loop.h"
+#include "runtime/training_loop/training_loop.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "frontends/cli/command_line.h"
+#include "absl/strings/str_cat.h"
 #include "runtime/base/checked.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/session/error_domain.h"
 
-namespace graphrun::cli {
+namespace graphrun::runtime {
 namespace {
-
-using runtime::Batch;
-using runtime::BatchOptions;
-using runtime::BatchReader;
-using runtime::Dataset;
-using runtime::Recipe;
 
 /// Adds up the results of batches.
 class Sums {
  public:
-  explicit Sums(const Recipe& recipe) : recipe_(recipe), counts_(recipe.metrics.size()) {}
-
   absl::Status add(const BatchResult& result, int64_t samples) {
-    if (result.metrics.size() != counts_.size()) {
+    if (samples_ == 0) {
+      counts_ = result.metrics;
+    } else if (result.metrics.size() != counts_.size()) {
       return absl::InternalError(absl::StrCat("the model gives ", result.metrics.size(),
                                               " metrics, expected ", counts_.size()));
+    } else {
+      for (size_t i = 0; i < counts_.size(); ++i) {
+        counts_[i].right += result.metrics[i].right;
+        counts_[i].total += result.metrics[i].total;
+      }
     }
     loss_ += result.loss * static_cast<double>(samples);
     samples_ += samples;
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      counts_[i].right += result.metrics[i].right;
-      counts_[i].total += result.metrics[i].total;
-    }
     return absl::OkStatus();
   }
-  /// Writes "loss" and a member for each metric.
-  void write(Json& line) const {
-    const double loss = loss_ / static_cast<double>(samples_);
-    line["loss"] = std::isfinite(loss) ? Json(loss) : Json();
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      line[std::string(nameOf(recipe_.metrics[i]))] =
-          static_cast<double>(counts_[i].right) / static_cast<double>(counts_[i].total);
+
+  Evaluation evaluation() const {
+    Evaluation result{.loss = loss_ / static_cast<double>(samples_), .samples = samples_};
+    for (const MetricCounts& counts : counts_) {
+      result.metrics.push_back(
+          {counts.name, static_cast<double>(counts.right) / static_cast<double>(counts.total)});
     }
+    return result;
   }
-  int64_t samples() const { return samples_; }
 
  private:
-  const Recipe& recipe_;
   double loss_ = 0;
   int64_t samples_ = 0;
   std::vector<MetricCounts> counts_;
 };
 
+bool isAsked(const std::function<bool()>& shouldStop) {
+  return shouldStop != nullptr && shouldStop();
+}
+
+/// Nothing where it was stopped.
+absl::StatusOr<std::optional<Evaluation>> evaluateAll(const Dataset& data, TrainingRun& run,
+                                                      int64_t batchSize,
+                                                      const std::function<bool()>& shouldStop) {
+  BatchOptions options{.size = batchSize, .keepsSmaller = true};
+  options.end = batchesInEpoch(data.count(), options);
+  absl::StatusOr<std::unique_ptr<BatchReader>> reader = BatchReader::create(data, options);
+  GR_RETURN_IF_ERROR(inDomain(reader.status(), ErrorDomain::kModel));
+  Sums sums;
+  while (true) {
+    GR_ASSIGN_OR_RETURN(std::optional<Batch> batch, (*reader)->next());
+    if (!batch.has_value()) {
+      return sums.evaluation();
+    }
+    GR_ASSIGN_OR_RETURN(BatchResult result, run.evaluate(*batch));
+    GR_RETURN_IF_ERROR(sums.add(result, batch->samples));
+    if (isAsked(shouldStop)) {
+      return std::optional<Evaluation>();
+    }
+  }
+}
+
 class TrainingLoop {
  public:
-  TrainingLoop(const Recipe& recipe, const Dataset& train, const Dataset* eval, TrainingRun& run,
-               const LoopOptions& options)
-      : recipe_(recipe), train_(train), eval_(eval), run_(run), options_(options) {}
+  TrainingLoop(const Dataset& train, TrainingRun& run, const FitOptions& options)
+      : train_(train), run_(run), options_(options) {}
 
-  absl::StatusOr<LoopEnd> run() {
-    if (const std::optional<int64_t> classes = run_.classes()) {
-      GR_RETURN_IF_ERROR(fileError(train_.checkLabels(*classes)));
-      GR_RETURN_IF_ERROR(
-          fileError(eval_ == nullptr ? absl::OkStatus() : eval_->checkLabels(*classes)));
-    }
-    BatchOptions options{
-        .size = recipe_.batch, .shuffles = recipe_.train.shuffles, .seed = recipe_.seed};
-    const int64_t inEpoch = runtime::batchesInEpoch(train_.count(), options);
-    options.end = recipe_.steps > 0 ? recipe_.steps : stepsOf(recipe_.epochs, inEpoch);
-    absl::StatusOr<std::unique_ptr<BatchReader>> reader = BatchReader::create(train_, options);
-    if (!reader.ok()) {
-      return fileError(reader.status());
-    }
-    while (!options_.isInterrupted()) {
-      const int64_t begin = runtime::nowNanos();
+  absl::StatusOr<FitResult> run() {
+    GR_RETURN_IF_ERROR(inDomain(checkLength(), ErrorDomain::kModel));
+    BatchOptions batches{
+        .size = options_.batch, .shuffles = options_.shuffles, .seed = options_.seed};
+    const int64_t inEpoch = batchesInEpoch(train_.count(), batches);
+    batches.end = options_.steps > 0 ? options_.steps : stepsOf(options_.epochs, inEpoch);
+    absl::StatusOr<std::unique_ptr<BatchReader>> reader = BatchReader::create(train_, batches);
+    GR_RETURN_IF_ERROR(inDomain(reader.status(), ErrorDomain::kModel));
+    while (!isAsked(options_.shouldStop)) {
+      const int64_t begin = nowNanos();
       GR_ASSIGN_OR_RETURN(std::optional<Batch> batch, (*reader)->next());
       if (!batch.has_value()) {
-        return LoopEnd::kDone;
+        return ended(FitEnd::kDone);
       }
-      GR_ASSIGN_OR_RETURN(std::optional<LoopEnd> end, step(*batch, begin));
-      if (!end.has_value() && (batch->endsEpoch || step_ == options.end)) {
-        GR_ASSIGN_OR_RETURN(end, evaluate(batch->epoch));
+      GR_RETURN_IF_ERROR(step(*batch, begin));
+      if (options_.stopsOnNan && !std::isfinite(result_.loss)) {
+        return ended(FitEnd::kNan);
       }
-      if (end.has_value()) {
-        return *end;
+      if (batch->endsEpoch || result_.steps == batches.end) {
+        GR_RETURN_IF_ERROR(evaluate(batch->epoch));
       }
     }
-    return LoopEnd::kInterrupted;
+    return ended(FitEnd::kStopped);
   }
 
  private:
+  absl::Status checkLength() const {
+    return options_.epochs >= 0 && options_.steps >= 0
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("training is to take ", options_.epochs,
+                                                         " epochs or ", options_.steps,
+                                                         " steps, expected at least 0 of both"));
+  }
+
   static int64_t stepsOf(int64_t epochs, int64_t inEpoch) {
     const std::optional<uint64_t> steps =
-        runtime::checkedProduct(static_cast<uint64_t>(epochs), static_cast<uint64_t>(inEpoch));
+        checkedProduct(static_cast<uint64_t>(epochs), static_cast<uint64_t>(inEpoch));
     return steps.has_value() ? static_cast<int64_t>(*steps) : std::numeric_limits<int64_t>::max();
   }
 
-  /// Nothing when the loop goes on.
-  absl::StatusOr<std::optional<LoopEnd>> step(const Batch& batch, int64_t begin) {
-    const int64_t beginStep = runtime::nowNanos();
+  FitResult ended(FitEnd end) {
+    result_.end = end;
+    return std::move(result_);
+  }
+
+  absl::Status step(const Batch& batch, int64_t begin) {
+    const int64_t beginStep = nowNanos();
     GR_ASSIGN_OR_RETURN(BatchResult result, run_.step(batch));
-    const int64_t end = runtime::nowNanos();
-    ++step_;
-    Sums sums(recipe_);
-    GR_RETURN_IF_ERROR(sums.add(result, batch.samples));
-    Json line = {{"step", step_}, {"epoch", batch.epoch + 1}};
-    sums.write(line);
-    line["step_ms"] = static_cast<double>(end - beginStep) / 1e6;
-    line["samples_per_s"] = static_cast<double>(batch.samples) * 1e9 /
-                            static_cast<double>(std::max<int64_t>(end - begin, 1));
-    if (!options_.tell(line)) {
-      return LoopEnd::kInterrupted;
+    const int64_t end = nowNanos();
+    result_.loss = result.loss;
+    ++result_.steps;
+    if (options_.onStep != nullptr) {
+      Sums sums;
+      GR_RETURN_IF_ERROR(sums.add(result, batch.samples));
+      options_.onStep({.step = result_.steps,
+                       .epoch = batch.epoch + 1,
+                       .loss = result.loss,
+                       .metrics = sums.evaluation().metrics,
+                       .nanos = end - beginStep,
+                       .samplesPerSecond = static_cast<double>(batch.samples) * 1e9 /
+                                           static_cast<double>(std::max<int64_t>(end - begin, 1))});
     }
-    return options_.stopsOnNan && !std::isfinite(result.loss) ? std::optional(LoopEnd::kNan)
-                                                              : std::nullopt;
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<std::optional<LoopEnd>> evaluate(int64_t epoch) {
-    // Who interrupts during the last step of an epoch does not want to wait for this.
-    if (eval_ == nullptr || options_.isInterrupted()) {
-      return std::optional<LoopEnd>();
+  absl::Status evaluate(int64_t epoch) {
+    // Who stops during the last step of an epoch does not want to wait for this.
+    if (options_.eval == nullptr || isAsked(options_.shouldStop)) {
+      return absl::OkStatus();
     }
-    BatchOptions options{.size = recipe_.batch, .keepsSmaller = true};
-    options.end = runtime::batchesInEpoch(eval_->count(), options);
-    GR_ASSIGN_OR_RETURN(std::unique_ptr<BatchReader> reader, BatchReader::create(*eval_, options));
-    Sums sums(recipe_);
-    while (true) {
-      GR_ASSIGN_OR_RETURN(std::optional<Batch> batch, reader->next());
-      if (!batch.has_value()) {
-        break;
-      }
-      GR_ASSIGN_OR_RETURN(BatchResult result, run_.evaluate(*batch));
-      GR_RETURN_IF_ERROR(sums.add(result, batch->samples));
-      if (options_.isInterrupted()) {
-        return LoopEnd::kInterrupted;
+    GR_ASSIGN_OR_RETURN(std::optional<Evaluation> found,
+                        evaluateAll(*options_.eval, run_, options_.batch, options_.shouldStop));
+    if (found.has_value()) {
+      result_.evaluation = found;
+      if (options_.onEvaluation != nullptr) {
+        options_.onEvaluation({result_.steps, epoch + 1, *std::move(found)});
       }
     }
-    Json values;
-    sums.write(values);
-    values["samples"] = sums.samples();
-    const Json line = {{"epoch", epoch + 1}, {"step", step_}, {"eval", values}};
-    return options_.tell(line) ? std::nullopt : std::optional(LoopEnd::kInterrupted);
+    return absl::OkStatus();
   }
 
-  const Recipe& recipe_;
   const Dataset& train_;
-  const Dataset* eval_;
   TrainingRun& run_;
-  const LoopOptions& options_;
-  int64_t step_ = 0;
+  const FitOptions& options_;
+  FitResult result_;
 };
 
 }  // namespace
 
-absl::StatusOr<LoopEnd> runTraining(const Recipe& recipe, const Dataset& train, const Dataset* eval,
-                                    TrainingRun& run, const LoopOptions& options) {
-  return TrainingLoop(recipe, train, eval, run, options).run();
+absl::StatusOr<FitResult> runTraining(const Dataset& train, TrainingRun& run,
+                                      const FitOptions& options) {
+  return TrainingLoop(train, run, options).run();
 }
 
-}  // namespace graphrun::cli
+absl::StatusOr<Evaluation> runEvaluation(const Dataset& data, TrainingRun& run, int64_t batch) {
+  GR_ASSIGN_OR_RETURN(std::optional<Evaluation> found, evaluateAll(data, run, batch, nullptr));
+  return *std::move(found);
+}
+
+}  // namespace graphrun::runtime

@@ -1,42 +1,88 @@
-// The training loop takes a model through its data: steps, epochs, evaluations.
-#ifndef GRAPHRUN_FRONTENDS_CLI_TRAIN_TRAINING_LOOP_H_
-#define GRAPHRUN_FRONTENDS_CLI_TRAIN_TRAINING_LOOP_H_
+// The training loop takes a model through its data: steps, epochs, evaluations. Public.
+#ifndef GRAPHRUN_RUNTIME_TRAINING_LOOP_TRAINING_LOOP_H_
+#define GRAPHRUN_RUNTIME_TRAINING_LOOP_TRAINING_LOOP_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/cli/run_report.h"
-#include "frontends/cli/train/training_run.h"
 #include "runtime/data/dataset.h"
-#include "runtime/training/recipe.h"
+#include "runtime/training_loop/training_run.h"
 
-namespace graphrun::cli {
+namespace graphrun::runtime {
 
-/// LoopOptions say whom the loop tells and asks.
-struct LoopOptions {
-  /// Gets an object for each step, {"step", "epoch", "loss", a member for each metric, "step_ms",
-  /// "samples_per_s"}, and for each evaluation, {"epoch", "step", "eval": {"loss", …, "samples"}}.
-  /// Steps and epochs count from 1. A loss that is no number is null. False ends the loop.
-  std::function<bool(const Json& line)> tell;
-  std::function<bool()> isInterrupted;  ///< asked before each step and each batch of an evaluation
-  bool stopsOnNan = false;
+/// MetricValue is a metric's quotient over all samples that were counted.
+struct MetricValue {
+  std::string name;
+  double value = 0;
 };
 
-enum class LoopEnd {
+/// StepReport tells what a step found before it changed the parameters.
+struct StepReport {
+  int64_t step = 0;   ///< from 1
+  int64_t epoch = 0;  ///< from 1
+  double loss = 0;    ///< mean over the batch
+  std::vector<MetricValue> metrics;
+  int64_t nanos = 0;            ///< of the step
+  double samplesPerSecond = 0;  ///< with the wait for its batch
+};
+
+/// Evaluation compares a model with all samples of a dataset.
+struct Evaluation {
+  double loss = 0;  ///< mean over the samples
+  std::vector<MetricValue> metrics;
+  int64_t samples = 0;
+};
+
+/// EvaluationReport tells of an evaluation within a training.
+struct EvaluationReport {
+  int64_t step = 0;   ///< the last one before it
+  int64_t epoch = 0;  ///< of that step, from 1
+  Evaluation evaluation;
+};
+
+/// FitOptions say how long a model is trained, with which batches, and who is told. The functions
+/// are called on the thread of the loop; they may read the session's states and set them.
+struct FitOptions {
+  int64_t batch = 32;       ///< samples of a step; an epoch's smaller last batch is left out
+  int64_t epochs = 1;       ///< each has all samples once
+  int64_t steps = 0;        ///< above 0: so many, in place of the epochs
+  bool shuffles = true;     ///< each epoch has its own order
+  uint64_t seed = 0;        ///< of these orders
+  bool stopsOnNan = false;  ///< ends behind a step whose loss is no finite number
+  /// Evaluated after each epoch and after the last step, smaller last batch included. Null: never.
+  const Dataset* eval = nullptr;
+  std::function<void(const StepReport&)> onStep{};
+  std::function<void(const EvaluationReport&)> onEvaluation{};
+  /// True ends the training; asked before each step and each batch of an evaluation.
+  std::function<bool()> shouldStop{};
+};
+
+enum class FitEnd {
   kDone,
-  kInterrupted,  ///< by isInterrupted or tell; the model is that of the last step
-  kNan,          ///< a loss was no finite number, and the options say to stop
+  kStopped,  ///< by shouldStop; the model is that of the last step
+  kNan,      ///< a loss was no finite number, and the options say to stop
 };
 
-/// Trains for the recipe's steps or epochs, and evaluates with `eval` (null: never) after each
-/// epoch and after the last step. InvalidArgument for labels that are no classes of the model, and
-/// for a batch larger than the data; else fails as a step, an evaluation or a reader does.
-absl::StatusOr<LoopEnd> runTraining(const runtime::Recipe& recipe, const runtime::Dataset& train,
-                                    const runtime::Dataset* eval, TrainingRun& run,
-                                    const LoopOptions& options);
+struct FitResult {
+  FitEnd end = FitEnd::kDone;
+  int64_t steps = 0;                       ///< that were made
+  double loss = 0;                         ///< of the last one
+  std::optional<Evaluation> evaluation{};  ///< the last that was finished
+};
 
-}  // namespace graphrun::cli
+/// Trains `run` with `train` as the options say. InvalidArgument for numbers below what they count
+/// from, and for a batch larger than the data; else fails as a step, an evaluation or a reader
+/// does.
+absl::StatusOr<FitResult> runTraining(const Dataset& train, TrainingRun& run,
+                                      const FitOptions& options);
 
-#endif  // GRAPHRUN_FRONTENDS_CLI_TRAIN_TRAINING_LOOP_H_
+/// Compares `run` with all samples of `data`, `batch` at a time.
+absl::StatusOr<Evaluation> runEvaluation(const Dataset& data, TrainingRun& run, int64_t batch);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_TRAINING_LOOP_TRAINING_LOOP_H_

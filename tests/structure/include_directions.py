@@ -41,6 +41,7 @@ LAYERS = {
     "runtime/executor": RUN,
     "runtime/worker": RUN + ["devices/*", "runtime/executor"],
     "runtime/session": RUN + ["devices/*", "runtime/executor", "runtime/worker"],
+    "runtime/training_loop": ["runtime/base", "runtime/data", "runtime/training", "runtime/session"],
     "ir": ["devices/functions"],
     "passes": ["ir", "runtime/format"],
     "placement": ["ir", "passes", "runtime/cluster", "runtime/memory"],

@@ -5,37 +5,33 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/train/train_command.h"
 #include "runtime/base/scratch_folder.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler_loader/compiler_loader.h"
-#include "runtime/session/error_domain.h"
 #include "runtime/session/model_source.h"
-#include "runtime/training/training_graphs.h"
+#include "runtime/training_loop/session_run.h"
 
 namespace graphrun::cli {
 namespace {
 
-using runtime::HostTensor;
-using runtime::NamedTensor;
-using runtime::Recipe;
 using runtime::Session;
 
-class SessionTraining final : public TrainingRun {
+class SessionTraining final : public SavableRun {
  public:
-  SessionTraining(Recipe recipe, runtime::ScratchFolder folder, std::unique_ptr<Session> session)
-      : recipe_(std::move(recipe)), folder_(std::move(folder)), session_(std::move(session)) {}
+  SessionTraining(std::string modelPath, runtime::ScratchFolder folder,
+                  std::unique_ptr<Session> session)
+      : modelPath_(std::move(modelPath)),
+        folder_(std::move(folder)),
+        session_(std::move(session)),
+        run_(*session_) {}
 
-  // The graph finds out: it fails with the label that is no class.
-  std::optional<int64_t> classes() const override { return std::nullopt; }
-
-  absl::StatusOr<BatchResult> step(const runtime::Batch& batch) override {
-    return run(runtime::kStepGraph, batch);
+  absl::StatusOr<runtime::BatchResult> step(const runtime::Batch& batch) override {
+    return run_.step(batch);
   }
-  absl::StatusOr<BatchResult> evaluate(const runtime::Batch& batch) override {
-    return run(runtime::kEvalGraph, batch);
+  absl::StatusOr<runtime::BatchResult> evaluate(const runtime::Batch& batch) override {
+    return run_.evaluate(batch);
   }
 
   absl::Status saveModel(const std::string& path) override {
@@ -50,69 +46,19 @@ class SessionTraining final : public TrainingRun {
                          {static_cast<const uint8_t*>(value.data()), value.byteSize()}});
     }
     return runtime::modelError(
-        runtime::CompilerLoader().writeOnnxWeights(recipe_.model, tensors, path));
+        runtime::CompilerLoader().writeOnnxWeights(modelPath_, tensors, path));
   }
 
  private:
-  absl::StatusOr<BatchResult> run(const char* graph, const runtime::Batch& batch) {
-    std::vector<NamedTensor> inputs;
-    inputs.reserve(batch.inputs.size() + 1);
-    for (const NamedTensor& input : batch.inputs) {
-      inputs.push_back({nameOf(input), view(input.tensor)});
-    }
-    inputs.push_back({runtime::kTargetInput, view(batch.target)});
-    GR_RETURN_IF_ERROR(session_->run(graph, inputs, outputs_));
-    BatchResult result;
-    result.metrics.resize(recipe_.metrics.size());
-    for (const NamedTensor& output : outputs_) {
-      read(output, result);
-    }
-    return result;
-  }
-
-  /// The name of the model's input that a field of the data is for.
-  std::string nameOf(const NamedTensor& input) const {
-    if (!input.name.empty()) {
-      return input.name;
-    }
-    for (const runtime::ModelPort& port : session_->inputs()) {
-      if (port.name != runtime::kTargetInput) {
-        return port.name;
-      }
-    }
-    return input.name;
-  }
-
-  /// The same elements, which the batch keeps.
-  static HostTensor view(const HostTensor& tensor) {
-    return {tensor.spec(),
-            std::shared_ptr<void>(std::shared_ptr<void>(), const_cast<void*>(tensor.data()))};
-  }
-
-  void read(const NamedTensor& output, BatchResult& result) const {
-    if (output.name == runtime::kLossOutput) {
-      result.loss = output.tensor.as<double>()[0];
-      return;
-    }
-    for (size_t i = 0; i < recipe_.metrics.size(); ++i) {
-      const std::string name(runtime::nameOf(recipe_.metrics[i]));
-      if (output.name == name + runtime::kRightSuffix) {
-        result.metrics[i].right = output.tensor.as<int64_t>()[0];
-      } else if (output.name == name + runtime::kTotalSuffix) {
-        result.metrics[i].total = output.tensor.as<int64_t>()[0];
-      }
-    }
-  }
-
-  const Recipe recipe_;
+  const std::string modelPath_;
   const runtime::ScratchFolder folder_;  // has the model, which the session maps
   std::unique_ptr<Session> session_;
-  std::vector<NamedTensor> outputs_;
+  runtime::SessionRun run_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TrainingRun>> openSessionTraining(
+absl::StatusOr<std::unique_ptr<SavableRun>> openSessionTraining(
     const runtime::Recipe& recipe, const runtime::Dataset& train,
     const runtime::SessionOptions& options) {
   GR_ASSIGN_OR_RETURN(runtime::ScratchFolder folder, runtime::ScratchFolder::create());
@@ -122,7 +68,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> openSessionTraining(
   GR_RETURN_IF_ERROR(runtime::modelError(warnings.status()));
   std::fputs(warnings->c_str(), stderr);
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(path, options));
-  return std::make_unique<SessionTraining>(recipe, std::move(folder), std::move(session));
+  return std::make_unique<SessionTraining>(recipe.model, std::move(folder), std::move(session));
 }
 
 int trainCommand(int argc, char** argv) {

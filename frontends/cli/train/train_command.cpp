@@ -2,6 +2,7 @@
 #include "frontends/cli/train/train_command.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,10 +12,11 @@
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/option_values.h"
 #include "frontends/cli/progress_display.h"
-#include "frontends/cli/train/training_loop.h"
+#include "frontends/cli/run_report.h"
 #include "runtime/base/atomic_file.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/training_loop/training_loop.h"
 
 namespace graphrun::cli {
 namespace {
@@ -58,8 +60,39 @@ absl::StatusOr<std::unique_ptr<Dataset>> openData(const runtime::TrainingData& d
   return opened.ok() ? std::move(opened) : fileError(runtime::annotate(opened.status(), what));
 }
 
-absl::StatusOr<int> train(const TrainOptions& options, const OpenTrainingRun& open,
-                          const std::function<bool(const std::string&)>& print) {
+/// A member for the loss, null where it is no number, and one for each metric.
+void addValues(double loss, const std::vector<runtime::MetricValue>& metrics, Json& line) {
+  line["loss"] = std::isfinite(loss) ? Json(loss) : Json();
+  for (const runtime::MetricValue& metric : metrics) {
+    line[metric.name] = metric.value;
+  }
+}
+
+Json lineOf(const runtime::StepReport& report) {
+  Json line = {{"step", report.step}, {"epoch", report.epoch}};
+  addValues(report.loss, report.metrics, line);
+  line["step_ms"] = static_cast<double>(report.nanos) / 1e6;
+  line["samples_per_s"] = report.samplesPerSecond;
+  return line;
+}
+
+Json lineOf(const runtime::EvaluationReport& report) {
+  Json values;
+  addValues(report.evaluation.loss, report.evaluation.metrics, values);
+  values["samples"] = report.evaluation.samples;
+  return {{"epoch", report.epoch}, {"step", report.step}, {"eval", values}};
+}
+
+runtime::FitOptions fitOptions(const Recipe& recipe) {
+  return {.batch = recipe.batch,
+          .epochs = recipe.epochs,
+          .steps = recipe.steps,
+          .shuffles = recipe.train.shuffles,
+          .seed = recipe.seed};
+}
+
+absl::StatusOr<int> train(const TrainOptions& options, const OpenSavableRun& open,
+                          const PrintLine& print) {
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions session, options.place.toSession());
   absl::StatusOr<Recipe> recipe = runtime::readRecipe(options.recipe, options.overrides);
   if (!recipe.ok()) {
@@ -73,21 +106,24 @@ absl::StatusOr<int> train(const TrainOptions& options, const OpenTrainingRun& op
   }
   ProgressDisplay display;
   session.progress = display.sink();
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<TrainingRun> run, open(*recipe, *data, session));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<SavableRun> run, open(*recipe, *data, session));
+  bool isRead = true;
+  auto tell = [&](const auto& report) {
+    const std::string line =
+        lineOf(report).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    isRead = isRead && print(line);
+  };
   InterruptWatch watch;
-  int64_t steps = 0;
-  const LoopOptions loop{
-      .tell =
-          [&](const Json& line) {
-            steps = line["step"];
-            return print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-          },
-      .isInterrupted = interrupted,
-      .stopsOnNan = options.stopsOnNan};
-  GR_ASSIGN_OR_RETURN(LoopEnd end, runTraining(*recipe, *data, eval.get(), *run, loop));
-  if (end == LoopEnd::kNan) {
+  runtime::FitOptions fit = fitOptions(*recipe);
+  fit.stopsOnNan = options.stopsOnNan;
+  fit.eval = eval.get();
+  fit.onStep = tell;
+  fit.onEvaluation = tell;
+  fit.shouldStop = [&] { return !isRead || interrupted(); };
+  GR_ASSIGN_OR_RETURN(runtime::FitResult result, runtime::runTraining(*data, *run, fit));
+  if (result.end == runtime::FitEnd::kNan) {
     runtime::log(runtime::LogLevel::kError,
-                 absl::StrCat("the loss of step ", steps,
+                 absl::StrCat("the loss of step ", result.steps,
                               " is no finite number; a smaller learning rate may help. No model "
                               "is written"));
     return static_cast<int>(kDiffers);
@@ -95,13 +131,12 @@ absl::StatusOr<int> train(const TrainOptions& options, const OpenTrainingRun& op
   if (!options.output.empty()) {
     GR_RETURN_IF_ERROR(run->saveModel(options.output));
   }
-  return static_cast<int>(end == LoopEnd::kInterrupted ? kInterrupted : kOk);
+  return static_cast<int>(result.end == runtime::FitEnd::kStopped ? kInterrupted : kOk);
 }
 
 }  // namespace
 
-int trainWith(const OpenTrainingRun& open, const std::function<bool(const std::string&)>& print,
-              int argc, char** argv) {
+int trainWith(const OpenSavableRun& open, const PrintLine& print, int argc, char** argv) {
   CLI::App app("Trains a model as a recipe says; each step and evaluation is a line of JSON.",
                "graphrun train");
   TrainOptions options;

@@ -5,17 +5,20 @@
 #include <functional>
 #include <string>
 
-#include "frontends/cli/train/training_run.h"
+#include "frontends/cli/train/savable_run.h"
 
 namespace graphrun::cli {
 
+/// Takes a line with its end; false where nobody takes lines any more.
+using PrintLine = std::function<bool(const std::string& line)>;
+
 /// Parses the command's arguments (argv[0] is its name), trains the model that `open` opens, gives
-/// each line of JSON to `print` (with its end), and writes the model where --output says. `print`
-/// returns false where nobody takes lines any more. Returns an ExitCode: kInterrupted after a
-/// signal, with the model written, and kDiffers for a loss that is no number with --stop-on-nan,
-/// without.
-int trainWith(const OpenTrainingRun& open, const std::function<bool(const std::string&)>& print,
-              int argc, char** argv);
+/// each line of JSON to `print`, and writes the model where --output says. A step is {"step",
+/// "epoch", "loss", a member for each metric, "step_ms", "samples_per_s"}, an evaluation {"epoch",
+/// "step", "eval": {"loss", …, "samples"}}; both count from 1, and a loss that is no number is
+/// null. Returns an ExitCode: kInterrupted after a signal, with the model written, and kDiffers for
+/// a loss that is no number with --stop-on-nan, without.
+int trainWith(const OpenSavableRun& open, const PrintLine& print, int argc, char** argv);
 
 }  // namespace graphrun::cli
 

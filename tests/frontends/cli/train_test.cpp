@@ -1,4 +1,4 @@
-// The training loop and its command, with a model that only counts.
+// The command that trains, with a model that only counts.
 #include "frontends/cli/train/train_command.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/command_line.h"
-#include "frontends/cli/train/training_loop.h"
+#include "frontends/cli/run_report.h"
 #include "runtime/base/npy.h"
 #include "runtime/base/scratch_folder.h"
 
@@ -17,6 +17,7 @@ namespace graphrun::cli {
 namespace {
 
 using runtime::Batch;
+using runtime::BatchResult;
 using runtime::HostTensor;
 using runtime::Recipe;
 
@@ -28,11 +29,10 @@ struct Record {
 };
 
 /// Its loss of step n is 1 / n; of its predictions the first of each batch is right.
-class FakeRun : public TrainingRun {
+class FakeRun : public SavableRun {
  public:
   explicit FakeRun(Record& record) : record_(record) {}
 
-  std::optional<int64_t> classes() const override { return classCount; }
   absl::StatusOr<BatchResult> step(const Batch& batch) override {
     const auto targets = batch.target.as<int64_t>();
     record_.steps.emplace_back(targets.begin(), targets.end());
@@ -44,11 +44,11 @@ class FakeRun : public TrainingRun {
       std::raise(SIGINT);
     }
     return BatchResult{number == nanAt ? NAN : 1.0 / static_cast<double>(number),
-                       {{1, batch.samples}}};
+                       {{"accuracy", 1, batch.samples}}};
   }
   absl::StatusOr<BatchResult> evaluate(const Batch& batch) override {
     record_.evaluated.push_back(batch.samples);
-    return BatchResult{static_cast<double>(batch.samples), {{1, batch.samples}}};
+    return BatchResult{static_cast<double>(batch.samples), {{"accuracy", 1, batch.samples}}};
   }
   absl::Status saveModel(const std::string& path) override {
     record_.saved = path;
@@ -56,7 +56,6 @@ class FakeRun : public TrainingRun {
     return absl::OkStatus();
   }
 
-  std::optional<int64_t> classCount;
   int64_t failsAt = 0;
   int64_t nanAt = 0;
   int64_t signalAt = 0;
@@ -97,9 +96,9 @@ class Fixture {
     for (std::string& argument : arguments) {
       argv.push_back(argument.data());
     }
-    const OpenTrainingRun open =
+    const OpenSavableRun open =
         [&](const Recipe&, const runtime::Dataset&,
-            const runtime::SessionOptions&) -> absl::StatusOr<std::unique_ptr<TrainingRun>> {
+            const runtime::SessionOptions&) -> absl::StatusOr<std::unique_ptr<SavableRun>> {
       auto run = std::make_unique<FakeRun>(record);
       change(*run);
       return run;
@@ -158,38 +157,6 @@ TEST_CASE("steps end within an epoch, and shuffled epochs differ") {
   CHECK(g.record.steps != first);
 }
 
-TEST_CASE("a last step that ends no epoch is evaluated, too") {
-  Fixture f;
-  runtime::Recipe recipe = *runtime::readRecipe(f.path("r.yaml"));
-  recipe.epochs = 0;
-  recipe.steps = 3;
-  auto train = runtime::openData(recipe.train);
-  auto eval = runtime::openData(*recipe.eval);
-  REQUIRE(train.ok());
-  REQUIRE(eval.ok());
-  FakeRun run(f.record);
-  std::vector<Json> lines;
-  const LoopOptions options{.tell =
-                                [&](const Json& line) {
-                                  lines.push_back(line);
-                                  return true;
-                                },
-                            .isInterrupted = [] { return false; }};
-  CHECK(runTraining(recipe, **train, eval->get(), run, options).value() == LoopEnd::kDone);
-  REQUIRE(lines.size() == 5);
-  CHECK(lines[4]["step"] == 3);
-  CHECK(lines[4]["epoch"] == 2);
-  // Without data to evaluate with there are only steps.
-  lines.clear();
-  CHECK(runTraining(recipe, **train, nullptr, run, options).value() == LoopEnd::kDone);
-  CHECK(lines.size() == 3);
-  // Who interrupts before the first step gets none.
-  lines.clear();
-  const LoopOptions never{.tell = options.tell, .isInterrupted = [] { return true; }};
-  CHECK(runTraining(recipe, **train, nullptr, run, never).value() == LoopEnd::kInterrupted);
-  CHECK(lines.empty());
-}
-
 TEST_CASE("a loss that is no number is null, and ends the training where that is asked for") {
   Fixture f;
   const auto atThird = [](FakeRun& run) { run.nanAt = 3; };
@@ -208,9 +175,7 @@ TEST_CASE("failures end with the exit codes of other commands") {
   CHECK(f.train({"--set", "batch=11"}) == kBadFile);
   CHECK(f.train({"--set", "batch=none"}) == kBadFile);
   CHECK(f.train({"--set", "data.train.target=/no/such.npy"}) == kBadFile);
-  CHECK(f.train({}, [](FakeRun& run) { run.classCount = 9; }) == kBadFile);  // there is a 9
   CHECK(f.record.steps.empty());
-  CHECK(f.train({}, [](FakeRun& run) { run.classCount = 10; }) == kOk);
   CHECK(f.train({"--output", "-"}) == kUsage);
   CHECK(f.train({"--outputs"}) == kUsage);
   // An output that cannot be written is told before anything is trained.
