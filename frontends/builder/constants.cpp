@@ -44,9 +44,7 @@ mlir::ElementsAttr storedSplat(Scalar value, mlir::RankedTensorType type, std::s
   return passes::elementsFrom(type, {static_cast<char>(bits)});
 }
 
-bool isSmall(const runtime::TensorSpec& spec) {
-  return spec.elementCount() <= passes::kMaxInlineElements;
-}
+bool isSmall(int64_t elements) { return elements <= passes::kMaxInlineElements; }
 
 }  // namespace
 
@@ -73,6 +71,20 @@ mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::strin
     return nullptr;
   }
   return ir::makeInts(type, {integer});
+}
+
+mlir::ElementsAttr elementsOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
+                              const std::string& label) {
+  std::vector<char> bools;
+  if (type.getElementType().isInteger(1)) {
+    llvm::transform(bytes, std::back_inserter(bools), [](char byte) { return byte != 0 ? 1 : 0; });
+    bytes = bools;
+  }
+  return isSmall(type.getNumElements()) ? passes::elementsFrom(type, bytes)
+                                        : mlir::DenseResourceElementsAttr::get(
+                                              type, label,
+                                              mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(
+                                                  bytes, runtime::kTensorAlignment));
 }
 
 ConstantMaker::ConstantMaker(GraphImpl& graph, const At& at, Kind kind)
@@ -127,18 +139,7 @@ Tensor ConstantMaker::copy(const runtime::TensorSpec& spec, const void* data, si
   if (!checkSize(spec, bytes)) {
     return graph_.failed();
   }
-  llvm::ArrayRef<char> view(static_cast<const char*>(data), bytes);
-  std::vector<char> bools;
-  if (spec.type == ElementType::kBool) {
-    llvm::transform(view, std::back_inserter(bools), [](char byte) { return byte != 0 ? 1 : 0; });
-    view = bools;
-  }
-  if (isSmall(spec)) {
-    return finish(passes::elementsFrom(typeOf(spec), view));
-  }
-  return finish(mlir::DenseResourceElementsAttr::get(
-      typeOf(spec), label_,
-      mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(view, runtime::kTensorAlignment)));
+  return finish(elementsOf(typeOf(spec), {static_cast<const char*>(data), bytes}, label_));
 }
 
 Tensor ConstantMaker::take(HostTensor&& value) {
@@ -155,7 +156,7 @@ Tensor ConstantMaker::take(HostTensor&& value) {
     }
     return finish(ir::makeStrings(typeOf(spec), strings));
   }
-  if (spec.type == ElementType::kBool || isSmall(spec)) {
+  if (spec.type == ElementType::kBool || isSmall(spec.elementCount())) {
     return copy(spec, value.data(), value.byteSize());
   }
   llvm::ArrayRef<char> bytes(static_cast<const char*>(value.data()), value.byteSize());
@@ -171,7 +172,7 @@ Tensor ConstantMaker::view(const runtime::TensorSpec& spec, absl::Span<const uin
   // What is not aligned, or not of 0 and 1 as bools are, cannot stay as it is.
   size_t size = runtime::elementSize(spec.type);
   bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size == 0;
-  if (!aligned || spec.type == ElementType::kBool || isSmall(spec)) {
+  if (!aligned || spec.type == ElementType::kBool || isSmall(spec.elementCount())) {
     return copy(spec, bytes.data(), bytes.size());
   }
   return keep(spec, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, size,

@@ -13,6 +13,11 @@ namespace graphrun::builder {
 /// have it.
 mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::string& problem);
 
+/// A copy of a tensor's elements; bools are bytes of 0 and others. `label` names where large ones
+/// are kept.
+mlir::ElementsAttr elementsOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
+                              const std::string& label);
+
 /// Makes one constant, or a state that begins with it; problems go to the graph.
 class ConstantMaker {
  public:

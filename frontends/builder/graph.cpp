@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/builder/constants.h"
 #include "frontends/builder/graph_impl.h"
@@ -128,16 +129,24 @@ Tensor Graph::parameter(const std::vector<int64_t>& dims, const Initializer& fir
   return ConstantMaker(*impl_, at, ConstantMaker::Kind::kParameter).weight({type, dims}, first);
 }
 
-std::vector<Tensor> Graph::parameters() const {
+std::vector<Tensor> Graph::parameters(absl::string_view prefix) const {
   std::vector<Tensor> parameters;
   for (mlir::Value value : impl_->parameters()) {
-    parameters.push_back(impl_->tensorOf(value));
+    Tensor parameter = impl_->tensorOf(value);
+    if (absl::StartsWith(parameter.name(), prefix)) {
+      parameters.push_back(std::move(parameter));
+    }
   }
   return parameters;
 }
 
 void Graph::update(const Tensor& state, const Tensor& value, std::source_location here) {
   impl_->update(state, value, here);
+}
+
+void Graph::setFirstValues(const std::map<std::string, HostTensor, std::less<>>& values,
+                           std::source_location here) {
+  impl_->setFirstValues(values, here);
 }
 
 Scope Graph::scope(const std::string& name) { return impl_->scope(name); }

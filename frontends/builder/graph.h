@@ -4,7 +4,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <ranges>
 #include <source_location>
@@ -14,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "frontends/builder/initializer.h"
 #include "frontends/builder/tensor.h"
@@ -134,12 +137,19 @@ class Graph {
   /// The same, for a gradient to change: it is one of parameters().
   Tensor parameter(const std::vector<int64_t>& dims, const Initializer& first,
                    ElementType type = ElementType::kF32, const At& at = {});
-  /// All that were made so far, by calls of this graph or by layers, in their order.
-  std::vector<Tensor> parameters() const;
+  /// All that were made so far, by calls of this graph or by layers, in their order; with a prefix
+  /// those whose names begin so: `g.parameters("generator/")` are those of a scope.
+  std::vector<Tensor> parameters(absl::string_view prefix = "") const;
   /// From the next run on `state`, which a call of this graph made, is `value`, of the same type. A
   /// state is updated once at most.
   void update(const Tensor& state, const Tensor& value,
               std::source_location here = std::source_location::current());
+
+  /// From now on the states that were made so far and that `values` names begin with these values;
+  /// other names are skipped. So Session::states gives a graph its trained weights. They are
+  /// copied.
+  void setFirstValues(const std::map<std::string, HostTensor, std::less<>>& values,
+                      std::source_location here = std::source_location::current());
 
   /// Enters a scope of names; see Scope.
   Scope scope(const std::string& name);

@@ -36,6 +36,7 @@
 #include "frontends/builder/ops.h"
 #include "frontends/builder/optimizers.h"
 #include "frontends/builder/tensor.h"
+#include "frontends/builder/training.h"
 #include "frontends/builder/weight_file.h"
 
 #endif  // GRAPHRUN_FRONTENDS_BUILDER_GRAPH_BUILDER_H_

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "frontends/builder/constants.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "llvm/Support/raw_ostream.h"
@@ -317,6 +318,27 @@ void GraphImpl::update(const Tensor& state, const Tensor& value,
   } else {
     skip();
   }
+}
+
+void GraphImpl::setFirstValues(const std::map<std::string, HostTensor, std::less<>>& values,
+                               const std::source_location& source) {
+  function_.walk([&](ir::StateOp state) {
+    const auto found = values.find(state.getName().str());
+    if (found == values.end()) {
+      return;
+    }
+    const HostTensor& value = found->second;
+    const runtime::TensorSpec& spec = value.spec();
+    auto type = llvm::cast<mlir::RankedTensorType>(state.getType());
+    if (llvm::ArrayRef(spec.dims) != type.getShape() ||
+        elementType(spec.type) != type.getElementType()) {
+      report(source, absl::StrCat("state '", found->first, "'"),
+             absl::StrCat("is of ", typeText(state), ", got the first value ", spec.toString()));
+      return;
+    }
+    state.setInitAttr(
+        elementsOf(type, {static_cast<const char*>(value.data()), value.byteSize()}, found->first));
+  });
 }
 
 std::vector<Tensor> GraphImpl::adopt(mlir::func::FuncOp imported, mlir::ValueRange parameters) {

@@ -3,6 +3,7 @@
 #define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_IMPL_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -80,6 +81,9 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
                     const std::source_location& source, bool isParameter);
   llvm::ArrayRef<mlir::Value> parameters() const { return parameters_; }
   void update(const Tensor& state, const Tensor& value, const std::source_location& source);
+  /// See Graph::setFirstValues.
+  void setFirstValues(const std::map<std::string, HostTensor, std::less<>>& values,
+                      const std::source_location& source);
   /// Moves the operations of a function of this context here, where nothing was made yet, with
   /// `parameters` among its states. Gives its results.
   std::vector<Tensor> adopt(mlir::func::FuncOp imported, mlir::ValueRange parameters);

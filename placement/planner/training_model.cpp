@@ -9,6 +9,7 @@
 #include "frontends/builder/losses.h"
 #include "frontends/builder/metrics.h"
 #include "frontends/builder/optimizers.h"
+#include "frontends/builder/training.h"
 #include "frontends/onnx/importer.h"
 #include "runtime/base/status.h"
 #include "runtime/training/training_graphs.h"
@@ -22,131 +23,106 @@ using runtime::LossKind;
 using runtime::OptimizerSpec;
 using runtime::Recipe;
 
-/// A graph of the model with the loss behind it.
-class LossGraph {
- public:
-  LossGraph(const Recipe& recipe, runtime::ElementType target, const char* name, builder::Mode mode)
-      : recipe_(recipe), targetType_(target), graph_(name, mode) {}
-
-  absl::Status build() {
-    const bool trains = graph_.mode() == builder::Mode::kTraining;
-    auto import = [&](mlir::MLIRContext& context) {
-      return frontends::importOnnx(context, recipe_.model, {.training = trains});
-    };
-    GR_ASSIGN_OR_RETURN(builder::ImportedGraph model, builder::importInto(graph_, import));
-    warnings_ = std::move(model.warnings);
-    const Tensor& output = model.outputs[0];
-    const Tensor target = graph_.input(runtime::kTargetInput, targetType_, targetDims(output));
-    const Tensor loss = lossOf(output, target);
-    graph_.output(runtime::kLossOutput, cast(loss, runtime::ElementType::kF64));
-    for (runtime::MetricKind metric : recipe_.metrics) {
-      GR_RETURN_IF_ERROR(addMetric(metric, output, target));
-    }
-    if (trains) {
-      optimize(loss);
-    }
-    return runtime::annotate(graph_.status(),
-                             absl::StrCat("model '", recipe_.model, "' cannot be trained so"));
+builder::Loss lossOf(const runtime::LossSpec& spec) {
+  const builder::losses::Crossentropy options{.fromLogits = spec.fromLogits};
+  switch (spec.kind) {
+    case LossKind::kSparseCategoricalCrossentropy:
+      return {builder::losses::sparseCategoricalCrossentropy, options};
+    case LossKind::kCategoricalCrossentropy:
+      return {builder::losses::categoricalCrossentropy, options};
+    case LossKind::kBinaryCrossentropy:
+      return {builder::losses::binaryCrossentropy, options};
+    case LossKind::kMeanSquaredError:
+      break;
   }
+  return builder::losses::meanSquaredError;
+}
 
-  Graph& graph() { return graph_; }
-  const std::vector<std::string>& warnings() const { return warnings_; }
-
- private:
-  bool isSparse() const { return recipe_.loss.kind == LossKind::kSparseCategoricalCrossentropy; }
-
-  /// Those of the output, without the classes where the target is the class.
-  std::vector<builder::Dim> targetDims(const Tensor& output) const {
-    std::vector<builder::Dim> dims = output.dims();
-    if (isSparse() && !dims.empty()) {
-      dims.pop_back();
-    }
-    return dims;
+builder::Optimizer optimizerOf(const OptimizerSpec& spec) {
+  switch (spec.kind) {
+    case runtime::OptimizerKind::kAdam:
+      return builder::optimizers::Adam{.learningRate = spec.learningRate,
+                                       .beta1 = spec.beta1,
+                                       .beta2 = spec.beta2,
+                                       .epsilon = spec.epsilon,
+                                       .weightDecay = spec.weightDecay};
+    case runtime::OptimizerKind::kAdamW:
+      return builder::optimizers::AdamW{.learningRate = spec.learningRate,
+                                        .beta1 = spec.beta1,
+                                        .beta2 = spec.beta2,
+                                        .epsilon = spec.epsilon,
+                                        .weightDecay = spec.weightDecay};
+    case runtime::OptimizerKind::kSgd:
+      break;
   }
+  return builder::optimizers::Sgd{.learningRate = spec.learningRate,
+                                  .momentum = spec.momentum,
+                                  .nesterov = spec.nesterov,
+                                  .weightDecay = spec.weightDecay};
+}
 
-  Tensor lossOf(const Tensor& output, const Tensor& target) const {
-    const builder::losses::Crossentropy options{.fromLogits = recipe_.loss.fromLogits};
-    switch (recipe_.loss.kind) {
-      case LossKind::kSparseCategoricalCrossentropy:
-        return builder::losses::sparseCategoricalCrossentropy(output, target, options);
-      case LossKind::kCategoricalCrossentropy:
-        return builder::losses::categoricalCrossentropy(output, target, options);
-      case LossKind::kMeanSquaredError:
-        return builder::losses::meanSquaredError(output, target);
-      case LossKind::kBinaryCrossentropy:
-        return builder::losses::binaryCrossentropy(output, target, options);
-    }
-    return {};
+/// Right classes, counted as the loss understands output and target.
+absl::StatusOr<builder::Metric> metricOf(runtime::MetricKind metric,
+                                         const runtime::LossSpec& loss) {
+  const std::string name(runtime::nameOf(metric));
+  switch (loss.kind) {
+    case LossKind::kSparseCategoricalCrossentropy:
+      return builder::Metric(name, builder::metrics::sparseCategoricalAccuracy);
+    case LossKind::kCategoricalCrossentropy:
+      return builder::Metric(name, builder::metrics::categoricalAccuracy);
+    case LossKind::kBinaryCrossentropy:
+      return builder::Metric(name, builder::metrics::binaryAccuracy, loss.fromLogits ? 0 : 0.5);
+    case LossKind::kMeanSquaredError:
+      break;
   }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "metric ", name, " counts right classes, but the loss is ", runtime::nameOf(loss.kind),
+      ", which has none; leave the metric out, or take a crossentropy"));
+}
 
-  absl::Status addMetric(runtime::MetricKind metric, const Tensor& output, const Tensor& target) {
-    builder::metrics::Counts counts;
-    switch (recipe_.loss.kind) {
-      case LossKind::kSparseCategoricalCrossentropy:
-        counts = builder::metrics::sparseCategoricalAccuracy(output, target);
-        break;
-      case LossKind::kCategoricalCrossentropy:
-        counts = builder::metrics::categoricalAccuracy(output, target);
-        break;
-      case LossKind::kBinaryCrossentropy:
-        counts =
-            builder::metrics::binaryAccuracy(output, target, recipe_.loss.fromLogits ? 0 : 0.5);
-        break;
-      case LossKind::kMeanSquaredError:
-        return absl::InvalidArgumentError(absl::StrCat(
-            "metric ", runtime::nameOf(metric), " counts right classes, but the loss is ",
-            runtime::nameOf(recipe_.loss.kind),
-            ", which has none; leave the metric out, or take a crossentropy"));
-    }
-    const std::string name(runtime::nameOf(metric));
-    graph_.output(name + runtime::kRightSuffix, counts.right);
-    graph_.output(name + runtime::kTotalSuffix, counts.total);
-    return absl::OkStatus();
+/// The dims of the output, without the classes where the target is the class.
+std::vector<builder::Dim> targetDims(const Tensor& output, LossKind loss) {
+  std::vector<builder::Dim> dims = output.dims();
+  if (loss == LossKind::kSparseCategoricalCrossentropy && !dims.empty()) {
+    dims.pop_back();
   }
+  return dims;
+}
 
-  void optimize(const Tensor& loss) {
-    const OptimizerSpec& spec = recipe_.optimizer;
-    switch (spec.kind) {
-      case runtime::OptimizerKind::kSgd:
-        return builder::optimizers::sgd(loss, graph_.parameters(),
-                                        {.learningRate = spec.learningRate,
-                                         .momentum = spec.momentum,
-                                         .nesterov = spec.nesterov,
-                                         .weightDecay = spec.weightDecay});
-      case runtime::OptimizerKind::kAdam:
-        return builder::optimizers::adam(loss, graph_.parameters(),
-                                         {.learningRate = spec.learningRate,
-                                          .beta1 = spec.beta1,
-                                          .beta2 = spec.beta2,
-                                          .epsilon = spec.epsilon,
-                                          .weightDecay = spec.weightDecay});
-      case runtime::OptimizerKind::kAdamW:
-        return builder::optimizers::adamW(loss, graph_.parameters(),
-                                          {.learningRate = spec.learningRate,
-                                           .beta1 = spec.beta1,
-                                           .beta2 = spec.beta2,
-                                           .epsilon = spec.epsilon,
-                                           .weightDecay = spec.weightDecay});
-    }
+/// Imports the recipe's model into `graph` and adds what trains it; returns warnings.
+absl::StatusOr<std::vector<std::string>> build(const Recipe& recipe, runtime::ElementType target,
+                                               Graph& graph) {
+  const bool trains = graph.mode() == builder::Mode::kTraining;
+  auto import = [&](mlir::MLIRContext& context) {
+    return frontends::importOnnx(context, recipe.model, {.training = trains});
+  };
+  GR_ASSIGN_OR_RETURN(builder::ImportedGraph model, builder::importInto(graph, import));
+  const Tensor& output = model.outputs[0];
+  builder::TrainingSpec spec{
+      .loss = lossOf(recipe.loss),
+      .optimizer = optimizerOf(recipe.optimizer),
+      .target = builder::TargetSpec{target, targetDims(output, recipe.loss.kind)}};
+  for (runtime::MetricKind kind : recipe.metrics) {
+    GR_ASSIGN_OR_RETURN(builder::Metric metric, metricOf(kind, recipe.loss));
+    spec.metrics.push_back(std::move(metric));
   }
-
-  const Recipe& recipe_;
-  const runtime::ElementType targetType_;
-  Graph graph_;
-  std::vector<std::string> warnings_;
-};
+  builder::addTraining(graph, output, spec);
+  GR_RETURN_IF_ERROR(runtime::annotate(
+      graph.status(), absl::StrCat("model '", recipe.model, "' cannot be trained so")));
+  return model.warnings;
+}
 
 }  // namespace
 
 absl::StatusOr<std::string> writeTrainingModel(const Recipe& recipe, runtime::ElementType target,
                                                const std::string& outPath) {
-  LossGraph step(recipe, target, runtime::kStepGraph, builder::Mode::kTraining);
-  LossGraph eval(recipe, target, runtime::kEvalGraph, builder::Mode::kEvaluation);
-  GR_RETURN_IF_ERROR(step.build());
-  GR_RETURN_IF_ERROR(eval.build());
-  GR_RETURN_IF_ERROR(builder::saveModel({&step.graph(), &eval.graph()}, outPath));
+  Graph step(runtime::kStepGraph, builder::Mode::kTraining);
+  Graph eval(runtime::kEvalGraph, builder::Mode::kEvaluation);
+  GR_ASSIGN_OR_RETURN(std::vector<std::string> warnings, build(recipe, target, step));
+  GR_RETURN_IF_ERROR(build(recipe, target, eval).status());
+  GR_RETURN_IF_ERROR(builder::saveModel({&step, &eval}, outPath));
   std::vector<std::string> lines;
-  for (const std::string& warning : step.warnings()) {
+  for (const std::string& warning : warnings) {
     lines.push_back(absl::StrCat("warning: ", warning, "\n"));
   }
   return absl::StrJoin(lines, "");

@@ -46,7 +46,7 @@ LAYERS = {
     "passes": ["ir", "runtime/format"],
     "placement": ["ir", "passes", "runtime/cluster", "runtime/memory"],
     "devices/*/compiler": ["ir", "passes", "devices/codegen", "devices/compiler", "{parent}"],
-    "frontends/builder": ["ir", "passes"],
+    "frontends/builder": ["ir", "passes", "runtime/training"],
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],
     "frontends/package": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],

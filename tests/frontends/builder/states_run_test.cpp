@@ -245,6 +245,37 @@ TEST_CASE(
   CHECK(run(*session, "eval", inputs).at("y").as<float>()[1] == Approx(3 / std::sqrt(2.5)));
 }
 
+TEST_CASE("a graph is saved with the values that another session left") {
+  Cache cache;
+  auto build = [](Mode mode) {
+    Graph g("model", mode);
+    Tensor x = g.input("x", ElementType::kF32, {1, 40});
+    g.output("y", layers::dense(x, 40, {.weights = init::ones()}, {"head"}));
+    return g;
+  };
+  Graph first = build(Mode::kTraining);
+  auto session = open(first.saveToMemory(), cache.options());
+  TensorMap set;
+  set.emplace("head/weight", *HostTensor::from(std::vector<float>(1600, 0.5F), {40, 40}));
+  set.emplace("head/bias", *HostTensor::from(std::vector<float>(40, 7.0F), {40}));
+  requireOk(session->setStates(set));
+  Graph second = build(Mode::kEvaluation);
+  TensorMap values = *session->states();
+  values.emplace("optimizer/step", *HostTensor::from({int64_t{3}}, {}));  // which it does not have
+  second.setFirstValues(values);
+  values.clear();  // they were copied
+  auto trained = open(second.saveToMemory(), cache.options());
+  TensorMap inputs;
+  inputs.emplace("x", *HostTensor::from(std::vector<float>(40, 1.0F), {1, 40}));
+  CHECK(run(*trained, "", inputs).at("y").as<float>()[39] == 27);
+
+  values.emplace("head/bias", *HostTensor::from({1.0F}, {1}));
+  second.setFirstValues(values);
+  CHECK_THAT(std::string(second.status().message()),
+             Contains("states_run_test.cpp") &&
+                 Contains("state 'head/bias': is of 40xf32, got the first value 1xf32"));
+}
+
 TEST_CASE("misuse of states is told") {
   Cache cache;
   Graph g("bad");
