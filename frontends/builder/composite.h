@@ -75,6 +75,8 @@ class Composite {
  protected:
   const Tensor& input() const { return x_; }
   const std::source_location& source() const { return source_; }
+  /// "encoder/dense_0".
+  const std::string& label() const { return label_; }
 
  private:
   const char* kind_;

@@ -19,9 +19,9 @@ uint64_t hashOf(absl::string_view text) {
 }
 
 /// Numbers that are the same with every standard library; its distributions are not.
-class Random {
+class NumberStream {
  public:
-  explicit Random(uint64_t seed) : bits_(seed) {}
+  explicit NumberStream(uint64_t seed) : bits_(seed) {}
 
   /// In [0, 1).
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
@@ -57,7 +57,7 @@ Fan fanOf(absl::Span<const int64_t> dims) {
 
 std::vector<double> Initializer::values(absl::Span<const int64_t> dims,
                                         absl::string_view name) const {
-  Random random(seed_ ^ hashOf(name));
+  NumberStream random(seed_ ^ hashOf(name));
   Fan fan = fanOf(dims);
   double first = first_, second = second_;
   if (kind_ == Kind::kHeNormal) {

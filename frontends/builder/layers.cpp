@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontends/builder/composite.h"
+#include "llvm/Support/xxhash.h"
 
 namespace graphrun::builder::layers {
 namespace {
@@ -13,12 +14,16 @@ class Layer : public Composite {
  public:
   using Composite::Composite;
 
-  /// The size of a dim that sizes a weight; reports one that is not static, and an input of a type
-  /// that weights do not have.
-  int64_t sizeOfDim(size_t i) {
+  void requireFloat() {
     if (ready() && !runtime::isFloat(input().elementType())) {
       problem(absl::StrCat("input is ", input().toString(), ", expected a floating-point type"));
     }
+  }
+
+  /// The size of a dim that sizes a weight; reports one that is not static, and an input of a type
+  /// that weights do not have.
+  int64_t sizeOfDim(size_t i) {
+    requireFloat();
     if (!ready()) {
       return 0;
     }
@@ -36,6 +41,17 @@ class Layer : public Composite {
   /// A statistic of the data, which no gradient changes.
   Tensor statistic(const char* name, int64_t channels, const Initializer& init) {
     return stateMaker(name).weight({input().elementType(), {channels}}, init);
+  }
+
+  /// The number of the step, from 0.
+  Tensor step() {
+    const Tensor step = stateMaker("step").scalar(0, ElementType::kI64);
+    graph().update(step, step + 1, source());
+    return step;
+  }
+  /// A seed of this layer alone, the same wherever it is made.
+  int64_t seed(int64_t given) const {
+    return given ^ static_cast<int64_t>(llvm::xxh3_64bits(label()));
   }
 
   /// Moves a statistic towards that of the batch: `momentum` is the part of it that stays.
@@ -127,6 +143,24 @@ Tensor layerNorm(const Tensor& x, double epsilon, const At& at) {
   Tensor scale = layer.weight("scale", {size}, init::ones());
   Tensor bias = layer.weight("bias", {size}, init::zeros());
   return builder::layerNorm(x, scale, {.bias = bias, .epsilon = epsilon}, layer.at("layer_norm"));
+}
+
+Tensor dropout(const Tensor& x, double rate, int64_t seed, const At& at) {
+  Layer layer("dropout", x, at);
+  layer.requireFloat();
+  if (layer.ready() && !(rate >= 0 && rate < 1)) {
+    layer.problem(absl::StrCat("rate is ", rate, ", expected at least 0 and below 1"));
+  }
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  if (layer.graph().mode() != Mode::kTraining || rate == 0) {
+    return x;
+  }
+  const Tensor step = layer.step();
+  const Tensor u = builder::random(shape(x, 0, {}, layer.at("shape")), layer.seed(seed),
+                                   {.step = step}, layer.at("random"));
+  return where(less(u, rate, layer.at("dropped")), 0, x / (1 - rate), layer.at("where"));
 }
 
 Tensor globalAveragePool(const Tensor& x, const At& at) {

@@ -44,6 +44,11 @@ Tensor batchNorm(const Tensor& x, const BatchNorm& options = {}, const At& at = 
 /// Normalisation over the last dim, with scale 1 and bias 0.
 Tensor layerNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});
 
+/// In a graph that trains: each element is 0 with probability `rate`, which is in [0, 1), and else
+/// divided by 1 - rate (Srivastava et al., 2014); others in each step, which the state "step"
+/// counts, and the same for the same seed and name of the layer. In other graphs: x.
+Tensor dropout(const Tensor& x, double rate, int64_t seed = 0, const At& at = {});
+
 /// Mean over the spatial dims: N x C x H x W becomes N x C.
 Tensor globalAveragePool(const Tensor& x, const At& at = {});
 

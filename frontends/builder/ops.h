@@ -320,6 +320,23 @@ Tensor tile(const Tensor& x, const Ints& repeats, const At& at = {});
 /// A tensor of a shape that is computed when the model runs, filled with one value.
 Tensor fill(const Tensor& shape, Scalar value, ElementType type, const At& at = {});
 
+// --- Random numbers ------------------------------------------------------------------------------
+
+enum class Distribution {
+  kUniform,  ///< in [first, second)
+  kNormal    ///< with mean `first` and standard deviation `second`
+};
+struct Random {
+  Distribution kind = Distribution::kUniform;
+  double first = 0;
+  double second = 1;
+  ElementType type = ElementType::kF32;
+  Tensor step{};  ///< one i64 of rank 0: others for each; default: 0
+};
+/// Random numbers of a shape (a 1-D i64 tensor). They depend on the seed, the step and their index
+/// alone, on every device.
+Tensor random(const Tensor& shape, int64_t seed, const Random& options = {}, const At& at = {});
+
 // --- Collectives ---------------------------------------------------------------------------------
 //
 // Operand i and result i belong to member i. What they compute does not depend on where members

@@ -135,4 +135,14 @@ Tensor fill(const Tensor& shape, Scalar value, ElementType type, const At& at) {
   return OpCall("fill", at, {shape}).element("value", value, type).create();
 }
 
+Tensor random(const Tensor& shape, int64_t seed, const Random& options, const At& at) {
+  return OpCall("random", at, {shape, Argument::optional(options.step)})
+      .text("kind", options.kind == Distribution::kUniform ? "uniform" : "normal")
+      .number("a", options.first)
+      .number("b", options.second)
+      .integer("seed", seed)
+      .type("to", options.type)
+      .create();
+}
+
 }  // namespace graphrun::builder

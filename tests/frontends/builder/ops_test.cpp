@@ -29,7 +29,7 @@ std::set<std::string> registeredOps() {
   names.merge(namesOf<ir::AllReduceOp, ir::AllGatherOp, ir::ReduceScatterOp>());
   names.merge(namesOf<ir::RangeOp, ir::ArgReduceOp, ir::TopKOp, ir::CumulativeOp,
                       ir::GatherElementsOp, ir::GatherNdOp, ir::ScatterElementsOp, ir::ScatterNdOp,
-                      ir::AttentionOp, ir::IfOp, ir::LoopOp>());
+                      ir::AttentionOp, ir::IfOp, ir::LoopOp, ir::RandomOp>());
   return names;
 }
 
@@ -184,7 +184,10 @@ std::vector<Row> tensorRows() {
       {"gather", "4x2xf32", [](Values& v) { return gather(v.m, {0, -1}, -1); }},
       {"expand", "3x4x6xf32", [](Values& v) { return expand(v.m, {3, 1, 1}); }},
       {"tile", "8x6xf32", [](Values& v) { return tile(v.m, {2, 1}); }},
-      {"fill", "Nx4x8x8xf16", [](Values& v) { return fill(shape(v.x), 0.5, ElementType::kF16); }}};
+      {"fill", "Nx4x8x8xf16", [](Values& v) { return fill(shape(v.x), 0.5, ElementType::kF16); }},
+      {"random", "Nx4x8x8xf64", [](Values& v) {
+         return random(shape(v.x), 1, {.kind = Distribution::kNormal, .type = ElementType::kF64});
+       }}};
 }
 
 std::vector<Row> commRows() {

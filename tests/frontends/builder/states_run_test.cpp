@@ -3,6 +3,7 @@
 
 #include <graphrun/graph.h>
 #include <graphrun/session.h>
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -243,6 +244,43 @@ TEST_CASE(
   CHECK(only<float>(states, "norm/mean") == Approx(1));
   CHECK(only<float>(states, "norm/variance") == Approx(2.5));
   CHECK(run(*session, "eval", inputs).at("y").as<float>()[1] == Approx(3 / std::sqrt(2.5)));
+}
+
+TEST_CASE("a graph that trains drops out, others in each step; one that evaluates does not") {
+  Cache cache;
+  auto build = [](const char* name, Mode mode) {
+    Graph g(name, mode);
+    Tensor x = g.input("x", ElementType::kF32, {Dim("N"), 100});
+    g.output("y", layers::dropout(x, 0.2, 1, {"drop"}) * 1.0);
+    g.output("other", layers::dropout(x, 0.2, 1) * 1.0);
+    return g;
+  };
+  Graph train = build("train", Mode::kTraining);
+  Graph eval = build("eval", Mode::kEvaluation);
+  auto session = open(saveModelToMemory(std::vector<Graph*>{&train, &eval}), cache.options());
+  TensorMap inputs;
+  inputs.emplace("x", *HostTensor::from(std::vector<float>(2000, 4.0F), {20, 100}));
+  auto numbers = [&](const char* graph, const char* output) {
+    TensorMap outputs = run(*session, graph, inputs);
+    const auto y = outputs.at(output).as<float>();
+    return std::vector<float>(y.begin(), y.end());
+  };
+  CHECK(numbers("eval", "y") == std::vector<float>(2000, 4.0F));
+  const std::vector<float> first = numbers("train", "y");
+  const auto dropped = std::count(first.begin(), first.end(), 0.0F);
+  CHECK(dropped > 320);  // 400 +- 4.5 standard deviations
+  CHECK(dropped < 480);
+  CHECK(std::count(first.begin(), first.end(), 5.0F) == 2000 - dropped);
+  CHECK(only<int64_t>(*session->states(), "drop/step") == 1);
+  CHECK(numbers("train", "y") != first);
+  // From the same step on it is the same again, and a layer of another name is another.
+  TensorMap begin;
+  begin.emplace("drop/step", *HostTensor::from({int64_t{0}}, {}));
+  begin.emplace("dropout_0/step", *HostTensor::from({int64_t{0}}, {}));
+  requireOk(session->setStates(begin));
+  CHECK(numbers("train", "y") == first);
+  requireOk(session->setStates(begin));
+  CHECK(numbers("train", "other") != first);
 }
 
 TEST_CASE("a graph is saved with the values that another session left") {
