@@ -3,7 +3,8 @@
 
     training_examples.py --program BUILD/bin/train_mlp --run BUILD/bin/graphrun
 
-The digits are drawn here, of seven segments with noise, and the text is sentences of few words.
+The digits are drawn here, of seven segments with noise, colours tell the other classes, and the text is
+sentences of few words.
 """
 
 import argparse
@@ -20,8 +21,8 @@ DIGITS = ["abcdef", "bc", "abged", "abgcd", "fgbc", "afgcd", "afgedc", "abc", "a
 SEGMENTS = {"a": (0, 0, 1, 0), "b": (1, 0, 1, 1), "c": (1, 1, 1, 2), "d": (0, 2, 1, 2), "e": (0, 1, 0, 2),
             "f": (0, 0, 0, 1), "g": (0, 1, 1, 1)}
 # program -> (steps, the most that the mean loss of the last tenth may be of the first tenth's)
-LIMITS = {"train_mlp": (60, 0.3), "train_lenet": (40, 0.5), "train_lstm": (40, 0.8),
-          "train_denoising_autoencoder": (60, 0.6), "train_gan": (60, 0.8), "train_transformer": (40, 0.6)}
+LIMITS = {"train_mlp": (60, 0.3), "train_lenet": (40, 0.5), "train_resnet": (12, 0.7), "train_lstm": (40, 0.8),
+          "train_denoising_autoencoder": (60, 0.7), "train_gan": (60, 0.8), "train_transformer": (40, 0.6)}
 
 
 def picture(draw, digit):
@@ -59,6 +60,27 @@ def writeText(folder):
         for _ in range(2000):
             file.write(" ".join(draw.choice(choices) for choices in words) + ".\n")
     return [path]
+
+
+def writeColours(folder, count):
+    """Paths of .npy files: pictures of 32 x 32 whose colours tell the class, and labels, twice."""
+    draw = random.Random(3)
+    labels = [i * 7 % 10 for i in range(count)]
+    pictures = b"".join(bytes(min(255, 20 * label + 20 * colour + draw.randrange(60)) for colour in range(3)
+                              for _ in range(1024)) for label in labels)
+    files = {"x": ("|u1", f"({count}, 3, 32, 32)", pictures), "y": ("<i8", f"({count},)", struct.pack(f"<{count}q", *labels))}
+    for name, (kind, dims, content) in files.items():
+        head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {dims}, }}"
+        head += " " * (117 - len(head)) + "\n"
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + content)
+    return [os.path.join(folder, name) for name in ("x", "y", "x", "y")]
+
+
+def writeFiles(name, folder):
+    if name == "train_transformer":
+        return writeText(folder)
+    return writeColours(folder, 256) if name == "train_resnet" else writeDigits(folder, 640)
 
 
 def train(program, files, output, steps, folder):
@@ -104,7 +126,7 @@ def main():
     name = os.path.basename(options.program)
     steps, most = LIMITS[name]
     with tempfile.TemporaryDirectory() as folder:
-        files = writeText(folder) if name == "train_transformer" else writeDigits(folder, 640)
+        files = writeFiles(name, folder)
         ending = ".pgm" if name in ("train_denoising_autoencoder", "train_gan") else ".fb"
         outputs = [os.path.join(folder, f"{i}{ending}") for i in (1, 2)]
         lines = [train(options.program, files, output, steps, folder) for output in outputs]

@@ -25,8 +25,8 @@ Tensor generator(Graph& g) {
 /// How sure it is that pictures are digits, as logits.
 Tensor discriminator(Graph& g, const Tensor& pictures) {
   auto scope = g.scope("discriminator");
-  Tensor x = leakyRelu(layers::dense(pictures, 256), 0.2);
-  x = leakyRelu(layers::dense(x, 128), 0.2);
+  Tensor x = layers::dropout(leakyRelu(layers::dense(pictures, 256), 0.2), 0.3);
+  x = layers::dropout(leakyRelu(layers::dense(x, 128), 0.2), 0.3);
   return layers::dense(x, 1);
 }
 
