@@ -83,4 +83,35 @@ def GR_BatchNormBackwardOp : GR_BackwardOp<"batch_norm_backward"> {
   let results = (outs GR_Tensor:$input_gradient, GR_Tensor:$scale_gradient, GR_Tensor:$bias_gradient);
 }
 
+def GR_RecurrentBackwardOp : GR_BackwardOp<"recurrent_backward", [AttrSizedOperandSegments]> {
+  let summary = "the gradients of gr.recurrent with respect to its sums and first values";
+  let description = [{
+    `sums` (T x B x S*H) is what gr.recurrent with `keep_sums` gives, `recurrent` (G*H x H) are its
+    recurrent weights. `carried` (T x B x H) are the hidden values of a GRU or the states of an LSTM at
+    all steps, `initial` (B x H) those before the first. `output_gradient` (T x B x H), `last_gradient`
+    (B x H) and, of an LSTM, `last_state_gradient` are those of its other results. `lengths`,
+    `peepholes` and the attributes are its own.
+
+    The results are the gradients of the sums and of the initial hidden values and state. All others
+    follow by products and sums: weights, recurrent weights and bias have the sums' gradients as theirs.
+    They are 0 beyond a sequence's length, and where `clip` bounds.
+  }];
+  let arguments = (ins GR_Tensor:$sums, GR_Tensor:$recurrent, Optional<GR_Tensor>:$carried,
+                       Optional<GR_Tensor>:$initial, GR_Tensor:$output_gradient,
+                       GR_Tensor:$last_gradient, Optional<GR_Tensor>:$last_state_gradient,
+                       Optional<GR_Tensor>:$lengths, Optional<GR_Tensor>:$peepholes,
+                       GR_RecurrentCell:$cell, GR_WordArray<GR_RecurrentActivation>:$activations,
+                       DenseF64ArrayAttr:$alphas, DenseF64ArrayAttr:$betas,
+                       DefaultValuedAttr<BoolAttr, "false">:$reverse,
+                       DefaultValuedAttr<BoolAttr, "false">:$linear_before_reset,
+                       DefaultValuedAttr<BoolAttr, "false">:$input_forget,
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip);
+  let results = (outs Variadic<GR_Tensor>:$gradients);
+  let assemblyFormat = [{
+    $sums `recurrent` $recurrent (`carried` $carried^ `from` $initial)? `outputs` $output_gradient `last`
+    $last_gradient (`state` $last_state_gradient^)? (`lengths` $lengths^)? (`peepholes` $peepholes^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 #endif  // GRAPHRUN_IR_OPS_BACKWARD_TD

@@ -22,6 +22,11 @@ def GR_RecurrentOp : GR_PureOp<"recurrent", [AttrSizedOperandSegments]> {
     the order of the formulas (one, two or three), `alphas` and `betas` their parameters. A `clip` above
     0 bounds what the activations see, the state in h(s') excepted. `lengths` (B integers) gives each
     sequence's length: beyond it the result is 0, and `reverse` starts at its end.
+
+    `keep_sums` adds results that gr.recurrent_backward reads: the sums (T x B x G*H) that activations
+    are taken of, before `clip` (with `linear_before_reset` R h + d is a fourth part), and (T x B x H)
+    the states of an LSTM at all steps, or r h of a GRU without `linear_before_reset`. Beyond a
+    sequence's length they are 0.
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$weights, GR_Tensor:$recurrent, GR_Tensor:$bias,
                        GR_Tensor:$hidden, Optional<GR_Tensor>:$state, Optional<GR_Tensor>:$lengths,
@@ -31,6 +36,7 @@ def GR_RecurrentOp : GR_PureOp<"recurrent", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<BoolAttr, "false">:$reverse,
                        DefaultValuedAttr<BoolAttr, "false">:$linear_before_reset,
                        DefaultValuedAttr<BoolAttr, "false">:$input_forget,
+                       DefaultValuedAttr<BoolAttr, "false">:$keep_sums,
                        DefaultValuedAttr<F64Attr, "0.0">:$clip);
   let results = (outs Variadic<GR_Tensor>:$outputs);
   let assemblyFormat = [{

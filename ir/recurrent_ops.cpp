@@ -21,7 +21,9 @@ Cell cellOf(RecurrentCell cell) {
   llvm_unreachable("verifyWords lets no other cell pass");
 }
 
-mlir::LogicalResult checkCell(RecurrentOp op) {
+/// Checks the attributes of a layer, or of its gradients; `state` is there for an lstm.
+template <typename Op>
+mlir::LogicalResult checkCell(Op op, mlir::Value state) {
   size_t wanted = cellOf(op.getCell()).activations;
   if (op.getActivations().size() != wanted || op.getAlphas().size() != wanted ||
       op.getBetas().size() != wanted) {
@@ -29,10 +31,10 @@ mlir::LogicalResult checkCell(RecurrentOp op) {
                             << op.getAlphas().size() << " alphas and " << op.getBetas().size()
                             << " betas, expected " << wanted << " of each";
   }
-  if ((op.getCell() == RecurrentCell::kLstm) != static_cast<bool>(op.getState())) {
+  if ((op.getCell() == RecurrentCell::kLstm) != static_cast<bool>(state)) {
     return op.emitOpError() << "state belongs to the lstm cell, and to no other";
   }
-  if ((op.getPeepholes() && !op.getState()) || (op.getInputForget() && !op.getState())) {
+  if ((op.getPeepholes() && !state) || (op.getInputForget() && !state)) {
     return op.emitOpError() << "peepholes and input_forget belong to the lstm cell";
   }
   if (op.getLinearBeforeReset() && op.getCell() != RecurrentCell::kGru) {
@@ -41,13 +43,15 @@ mlir::LogicalResult checkCell(RecurrentOp op) {
   return mlir::success();
 }
 
-mlir::LogicalResult checkElements(RecurrentOp op) {
-  if (mlir::failed(requireFloat(op, op.getInput(), "input"))) {
+/// Fails unless the first operand and all others but the lengths are of one floating-point type.
+template <typename Op>
+mlir::LogicalResult checkElements(Op op) {
+  mlir::Value first = op->getOperand(0);
+  if (mlir::failed(requireFloat(op, first, "input"))) {
     return mlir::failure();
   }
-  for (mlir::Value value : {op.getWeights(), op.getRecurrent(), op.getBias(), op.getHidden(),
-                            op.getState(), op.getPeepholes()}) {
-    if (value && mlir::failed(requireSameElement(op, op.getInput(), value))) {
+  for (mlir::Value value : op->getOperands()) {
+    if (value != op.getLengths() && mlir::failed(requireSameElement(op, first, value))) {
       return mlir::failure();
     }
   }
@@ -55,7 +59,7 @@ mlir::LogicalResult checkElements(RecurrentOp op) {
 }
 
 /// Fails unless `value` can have the shape `expected`.
-mlir::LogicalResult requireShape(RecurrentOp op, mlir::Value value, llvm::StringRef name,
+mlir::LogicalResult requireShape(mlir::Operation* op, mlir::Value value, llvm::StringRef name,
                                  const Dims& expected) {
   std::optional<Dims> dims = value ? dimsOf(value) : std::nullopt;
   if (!dims) {
@@ -68,14 +72,14 @@ mlir::LogicalResult requireShape(RecurrentOp op, mlir::Value value, llvm::String
   if (fits) {
     return mlir::success();
   }
-  return op.emitOpError() << name << " has shape " << toString(*dims) << ", expected "
-                          << toString(expected);
+  return op->emitOpError() << name << " has shape " << toString(*dims) << ", expected "
+                           << toString(expected);
 }
 
 }  // namespace
 
 mlir::LogicalResult RecurrentOp::inferTypes(Types& types) {
-  if (mlir::failed(checkCell(*this)) || mlir::failed(checkElements(*this))) {
+  if (mlir::failed(checkCell(*this, getState())) || mlir::failed(checkElements(*this))) {
     return mlir::failure();
   }
   std::optional<Dims> in = dimsOf(getInput());
@@ -106,6 +110,13 @@ mlir::LogicalResult RecurrentOp::inferTypes(Types& types) {
   for (int i = 0; i < (getState() ? 2 : 1); ++i) {
     types.push_back(tensorType({batch, hidden}, elementOf(getInput())));
   }
+  if (getKeepSums()) {
+    int64_t parts = gates + (getLinearBeforeReset() ? 1 : 0);
+    types.push_back(tensorType({steps, batch, hidden * Dim(parts)}, elementOf(getInput())));
+    if (getCell() != RecurrentCell::kRnn && !getLinearBeforeReset()) {
+      types.push_back(tensorType({steps, batch, hidden}, elementOf(getInput())));
+    }
+  }
   return mlir::success();
 }
 
@@ -117,6 +128,57 @@ OpCost RecurrentOp::cost() {
       return llvm::cast<mlir::ShapedType>(value.getType()).getNumElements();
     };
     cost.flops = 2 * in[0] * in[1] * (elements(getWeights()) + elements(getRecurrent()));
+  }
+  return cost;
+}
+
+mlir::LogicalResult RecurrentBackwardOp::inferTypes(Types& types) {
+  if (mlir::failed(checkCell(*this, getLastStateGradient())) ||
+      mlir::failed(checkElements(*this))) {
+    return mlir::failure();
+  }
+  const bool carries = getCell() != RecurrentCell::kRnn;
+  if (carries != static_cast<bool>(getCarried()) || carries != static_cast<bool>(getInitial())) {
+    return emitOpError() << "carried and initial values belong to the gru and the lstm cell";
+  }
+  if (mlir::failed(requireRank(*this, getSums(), "sums", 3)) ||
+      mlir::failed(requireRank(*this, getRecurrent(), "recurrent", 2))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> sums = dimsOf(getSums());
+  std::optional<Dims> recurrent = dimsOf(getRecurrent());
+  Dim steps = sums ? (*sums)[0] : Dim();
+  Dim batch = sums ? (*sums)[1] : Dim();
+  Dim hidden = recurrent ? (*recurrent)[1] : Dim();
+  const int64_t gates = cellOf(getCell()).gates;
+  const Dim parts(gates + (getLinearBeforeReset() ? 1 : 0));
+  const Dims all = {steps, batch, hidden};
+  const Dims last = {batch, hidden};
+  if (mlir::failed(requireShape(*this, getSums(), "sums", {steps, batch, hidden * parts})) ||
+      mlir::failed(
+          requireShape(*this, getRecurrent(), "recurrent", {hidden * Dim(gates), hidden})) ||
+      mlir::failed(requireShape(*this, getCarried(), "carried", all)) ||
+      mlir::failed(requireShape(*this, getInitial(), "initial", last)) ||
+      mlir::failed(requireShape(*this, getOutputGradient(), "output_gradient", all)) ||
+      mlir::failed(requireShape(*this, getLastGradient(), "last_gradient", last)) ||
+      mlir::failed(requireShape(*this, getLastStateGradient(), "last_state_gradient", last)) ||
+      mlir::failed(requireShape(*this, getLengths(), "lengths", {batch})) ||
+      mlir::failed(requireShape(*this, getPeepholes(), "peepholes", {hidden * Dim(3)}))) {
+    return mlir::failure();
+  }
+  types.push_back(tensorType({steps, batch, hidden * parts}, elementOf(getSums())));
+  for (int i = 0; i < (getLastStateGradient() ? 2 : 1); ++i) {
+    types.push_back(tensorType(last, elementOf(getSums())));
+  }
+  return mlir::success();
+}
+
+OpCost RecurrentBackwardOp::cost() {
+  OpCost cost = elementwiseCost(*this, 0);
+  if (cost.bytesRead > 0) {
+    auto sums = llvm::cast<mlir::ShapedType>(getSums().getType()).getShape();
+    auto weights = llvm::cast<mlir::ShapedType>(getRecurrent().getType());
+    cost.flops = 2 * sums[0] * sums[1] * weights.getNumElements();
   }
   return cost;
 }

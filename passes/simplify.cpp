@@ -368,6 +368,36 @@ struct RaiseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
   }
 };
 
+/// A recurrent layer that is computed once more, with its sums kept for gradients, is computed
+/// once.
+struct KeepSumsOnce : mlir::OpRewritePattern<ir::RecurrentOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::RecurrentOp op, PatternRewriter& rewriter) const override {
+    if (op.getKeepSums()) {
+      return mlir::failure();
+    }
+    for (mlir::Operation* user : op.getInput().getUsers()) {
+      auto kept = llvm::dyn_cast<ir::RecurrentOp>(user);
+      if (kept && kept.getKeepSums() && isSameLayer(op, kept)) {
+        rewriter.moveOpBefore(kept, op);
+        rewriter.replaceOp(op, kept->getResults().take_front(op->getNumResults()));
+        return mlir::success();
+      }
+    }
+    return mlir::failure();
+  }
+
+ private:
+  static bool isSameLayer(ir::RecurrentOp op, ir::RecurrentOp kept) {
+    if (op->getBlock() != kept->getBlock() || op->getOperands() != kept->getOperands()) {
+      return false;
+    }
+    mlir::NamedAttrList wanted(op->getAttrDictionary());
+    wanted.set("keep_sums", mlir::BoolAttr::get(op.getContext(), true));
+    return wanted.getDictionary(op.getContext()) == kept->getAttrDictionary();
+  }
+};
+
 struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   LogicalResult initialize(mlir::MLIRContext* context) override {
     mlir::RewritePatternSet patterns(context);
@@ -376,7 +406,8 @@ struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
              ConstantShape, DropSameShape<ir::ReshapeOp>, DropSameShape<ir::ExpandOp>, MergeCasts,
              DropRepeated<ir::ReluOp>, DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>,
              DropRepeated<ir::CeilOp>, DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>,
-             DropDoubleNeg, MergeClips, RaiseHardSwish, RaiseDividedHardSwish>(context);
+             DropDoubleNeg, MergeClips, RaiseHardSwish, RaiseDividedHardSwish, KeepSumsOnce>(
+            context);
     addEmptyTensorPatterns(patterns);
     addSpellOutPatterns(patterns);
     patterns_ = std::move(patterns);

@@ -69,12 +69,16 @@ struct Numbers {
   }
 };
 
+// Each activation has `apply`, and its derivative `slope`, which is that from the left or the right
+// where they differ.
+
 /// Is alpha * x + beta.
 struct Affine {
   template <typename M, typename T>
   static T apply(M& m, T x, T alpha, T beta) {
     return m.add(m.multiply(alpha, x), beta);
   }
+  static double slope(double, double alpha, double) { return alpha; }
 };
 /// Is x where x >= 0, else alpha * (exp(x) - 1).
 struct Elu {
@@ -82,12 +86,17 @@ struct Elu {
   static T apply(M& m, T x, T alpha, T) {
     return m.ifLess(x, m.number(0), m.multiply(alpha, m.expm1(x)), x);
   }
+  static double slope(double x, double alpha, double) { return x < 0 ? alpha * std::exp(x) : 1; }
 };
 /// Is max(0, min(1, alpha * x + beta)).
 struct Hardsigmoid {
   template <typename M, typename T>
   static T apply(M& m, T x, T alpha, T beta) {
     return m.clamped(Affine::apply(m, x, alpha, beta), m.number(0), m.number(1));
+  }
+  static double slope(double x, double alpha, double beta) {
+    double y = alpha * x + beta;
+    return y > 0 && y < 1 ? alpha : 0;
   }
 };
 /// Is x where x >= 0, else alpha * x.
@@ -96,6 +105,7 @@ struct Leakyrelu {
   static T apply(M& m, T x, T alpha, T) {
     return m.ifLess(x, m.number(0), m.multiply(alpha, x), x);
   }
+  static double slope(double x, double alpha, double) { return x < 0 ? alpha : 1; }
 };
 /// Is max(x, 0).
 struct Relu {
@@ -103,6 +113,7 @@ struct Relu {
   static T apply(M& m, T x, T, T) {
     return m.ifLess(x, m.number(0), m.number(0), x);
   }
+  static double slope(double x, double, double) { return x > 0 ? 1 : 0; }
 };
 /// Is alpha * tanh(beta * x).
 struct Scaledtanh {
@@ -110,12 +121,20 @@ struct Scaledtanh {
   static T apply(M& m, T x, T alpha, T beta) {
     return m.multiply(alpha, m.tanh(m.multiply(beta, x)));
   }
+  static double slope(double x, double alpha, double beta) {
+    double y = std::tanh(beta * x);
+    return alpha * beta * (1 - y * y);
+  }
 };
 /// Is 1 / (1 + exp(-x)).
 struct Sigmoid {
   template <typename M, typename T>
   static T apply(M& m, T x, T, T) {
     return m.divide(m.number(1), m.add(m.number(1), m.exp(m.negative(x))));
+  }
+  static double slope(double x, double, double) {
+    double y = 1 / (1 + std::exp(-x));
+    return y * (1 - y);
   }
 };
 /// Is log(1 + exp(x)), without overflow.
@@ -125,12 +144,17 @@ struct Softplus {
     T small = m.exp(m.negative(m.absolute(x)));
     return m.add(Relu::apply(m, x, alpha, beta), m.log1p(small));
   }
+  static double slope(double x, double, double) { return 1 / (1 + std::exp(-x)); }
 };
 /// Is x / (1 + |x|).
 struct Softsign {
   template <typename M, typename T>
   static T apply(M& m, T x, T, T) {
     return m.divide(x, m.add(m.number(1), m.absolute(x)));
+  }
+  static double slope(double x, double, double) {
+    double y = 1 + std::fabs(x);
+    return 1 / (y * y);
   }
 };
 /// Is tanh(x).
@@ -139,6 +163,10 @@ struct Tanh {
   static T apply(M& m, T x, T, T) {
     return m.tanh(x);
   }
+  static double slope(double x, double, double) {
+    double y = std::tanh(x);
+    return 1 - y * y;
+  }
 };
 /// Is x where x > alpha, else 0.
 struct Thresholdedrelu {
@@ -146,6 +174,7 @@ struct Thresholdedrelu {
   static T apply(M& m, T x, T alpha, T) {
     return m.ifLess(alpha, x, x, m.number(0));
   }
+  static double slope(double x, double alpha, double) { return x > alpha ? 1 : 0; }
 };
 
 }  // namespace graphrun::devices::functions::activations

@@ -237,8 +237,4 @@ mlir::LogicalResult AttentionOp::buildGradient(GradientBuilder& b) {
   return mlir::success();
 }
 
-mlir::LogicalResult RecurrentOp::buildGradient(GradientBuilder& b) {
-  return b.refuseAll("has no rule yet: gr.recurrent_backward is to come");
-}
-
 }  // namespace graphrun::ir

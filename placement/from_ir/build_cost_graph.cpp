@@ -51,10 +51,11 @@ runtime::ElementType numberType(mlir::Operation* op) {
 
 /// OpWork::steps.
 int64_t stepsOf(mlir::Operation* op) {
-  auto layer = llvm::dyn_cast<ir::RecurrentOp>(op);
-  return layer ? std::max<int64_t>(
-                     1, llvm::cast<mlir::ShapedType>(layer.getInput().getType()).getDimSize(0))
-               : 1;
+  // The steps are the first dim of a layer's inputs, and of the sums that its gradients begin with.
+  return llvm::isa<ir::RecurrentOp, ir::RecurrentBackwardOp>(op)
+             ? std::max<int64_t>(
+                   1, llvm::cast<mlir::ShapedType>(op->getOperand(0).getType()).getDimSize(0))
+             : 1;
 }
 
 /// "1x64x56x56xf32".

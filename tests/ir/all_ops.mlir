@@ -383,6 +383,10 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %h0 = gr.constant dense<0.0> : tensor<2x5xf32> : tensor<2x5xf32>
   %peep = gr.constant dense<1.0> : tensor<15xf32> : tensor<15xf32>
   %lstm:3 = gr.recurrent %sequence weights %wx recurrent %wh bias %wb hidden %h0 state %h0 lengths %i peepholes %peep {cell = "lstm", activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, clip = 2.5} : (tensor<3x2x4xf32>, tensor<20x4xf32>, tensor<20x5xf32>, tensor<20xf32>, tensor<2x5xf32>, tensor<2x5xf32>, tensor<2xi64>, tensor<15xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<2x5xf32>)
+  // CHECK-NEXT: gr.recurrent %{{.*}} {{.*}}keep_sums = true
+  %layer:5 = gr.recurrent %sequence weights %wx recurrent %wh bias %wb hidden %h0 state %h0 {cell = "lstm", activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>, keep_sums = true} : (tensor<3x2x4xf32>, tensor<20x4xf32>, tensor<20x5xf32>, tensor<20xf32>, tensor<2x5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<2x5xf32>, tensor<3x2x20xf32>, tensor<3x2x5xf32>)
+  // CHECK-NEXT: gr.recurrent_backward %{{.*}} recurrent %{{.*}} carried %{{.*}} from %{{.*}} outputs %{{.*}} last %{{.*}} state %{{.*}} lengths %{{.*}} peepholes
+  %lstm_backward:3 = gr.recurrent_backward %layer#3 recurrent %wh carried %layer#4 from %h0 outputs %layer#0 last %h0 state %h0 lengths %i peepholes %peep {cell = "lstm", activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x20xf32>, tensor<20x5xf32>, tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<2x5xf32>, tensor<2xi64>, tensor<15xf32>) -> (tensor<3x2x20xf32>, tensor<2x5xf32>, tensor<2x5xf32>)
   // CHECK-NEXT: gr.dft %{{.*}} {axis = 0 : i64, length = 8 : i64, onesided = true}
   %dft = gr.dft %signal {axis = 0 : i64, length = 8 : i64, onesided = true} : (tensor<6x3x1xf32>) -> tensor<5x3x2xf32>
 

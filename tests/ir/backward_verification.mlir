@@ -238,3 +238,51 @@ func.func @f29(%s: tensor<1xi64>, %i: tensor<i64>) {
   %0 = gr.random %s, %i {kind = "uniform", a = 0.0, b = 1.0, seed = 1 : i64, to = f64, generator = "mt19937"} : (tensor<1xi64>, tensor<i64>) -> tensor<?xf64>
   return
 }
+
+// -----
+
+func.func @layer_sums(%s: tensor<3x2x5xf32>, %r: tensor<4x4xf32>, %o: tensor<3x2x4xf32>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{sums has shape 3x2x5, expected 3x2x4}}
+  %0:2 = gr.recurrent_backward %s recurrent %r outputs %o last %l {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x5xf32>, tensor<4x4xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>) -> (tensor<3x2x5xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_rank(%s: tensor<2x4xf32>, %r: tensor<4x4xf32>, %o: tensor<3x2x4xf32>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{sums is of rank 2, expected 3}}
+  %0:2 = gr.recurrent_backward %s recurrent %r outputs %o last %l {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<2x4xf32>, tensor<4x4xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_carried(%s: tensor<3x2x12xf32>, %r: tensor<12x4xf32>, %o: tensor<3x2x4xf32>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{carried and initial values belong to the gru and the lstm cell}}
+  %0:2 = gr.recurrent_backward %s recurrent %r outputs %o last %l {cell = "gru", activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<3x2x12xf32>, tensor<12x4xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>) -> (tensor<3x2x12xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_state(%s: tensor<3x2x16xf32>, %r: tensor<16x4xf32>, %c: tensor<3x2x4xf32>, %i: tensor<2x4xf32>, %o: tensor<3x2x4xf32>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{state belongs to the lstm cell, and to no other}}
+  %0:2 = gr.recurrent_backward %s recurrent %r carried %c from %i outputs %o last %l {cell = "lstm", activations = ["sigmoid", "tanh", "tanh"], alphas = array<f64: 0.0, 0.0, 0.0>, betas = array<f64: 0.0, 0.0, 0.0>} : (tensor<3x2x16xf32>, tensor<16x4xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>, tensor<3x2x4xf32>, tensor<2x4xf32>) -> (tensor<3x2x16xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_outputs(%s: tensor<3x2x4xf32>, %r: tensor<4x4xf32>, %o: tensor<3x3x4xf32>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{output_gradient has shape 3x3x4, expected 3x2x4}}
+  %0:2 = gr.recurrent_backward %s recurrent %r outputs %o last %l {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<3x3x4xf32>, tensor<2x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @layer_elements(%s: tensor<3x2x4xf32>, %r: tensor<4x4xf32>, %o: tensor<3x2x4xf64>, %l: tensor<2x4xf32>) {
+  // expected-error @below {{operands have element types}}
+  %0:2 = gr.recurrent_backward %s recurrent %r outputs %o last %l {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<3x2x4xf64>, tensor<2x4xf32>) -> (tensor<3x2x4xf32>, tensor<2x4xf32>)
+  return
+}

@@ -225,3 +225,28 @@ func.func @log_sum_exp_of_nothing(%x: tensor<2x0xf32>) -> tensor<2x1xf32> {
   %0 = gr.reduce %x {kind = "log_sum_exp", axes = array<i64: 1>} : (tensor<2x0xf32>) -> tensor<2x1xf32>
   return %0 : tensor<2x1xf32>
 }
+
+// -----
+
+// The layer is computed once, with its sums kept, before the first that reads it.
+// CHECK-LABEL: @layer_with_sums
+// CHECK-NEXT: %[[L:.*]]:3 = gr.recurrent %arg0 {{.*}}keep_sums = true
+// CHECK-NEXT: %[[R:.*]] = gr.relu %[[L]]#0
+// CHECK-NEXT: return %[[R]], %[[L]]#2
+func.func @layer_with_sums(%x: tensor<3x2x4xf32>, %w: tensor<5x4xf32>, %r: tensor<5x5xf32>, %b: tensor<5xf32>, %h: tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<3x2x5xf32>) {
+  %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>)
+  %1 = gr.relu %0#0 : (tensor<3x2x5xf32>) -> tensor<3x2x5xf32>
+  %2:3 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, keep_sums = true} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<3x2x5xf32>)
+  return %1, %2#2 : tensor<3x2x5xf32>, tensor<3x2x5xf32>
+}
+
+// -----
+
+// Another layer of the same input stays.
+// CHECK-LABEL: @other_layer_with_sums
+// CHECK-COUNT-2: gr.recurrent
+func.func @other_layer_with_sums(%x: tensor<3x2x4xf32>, %w: tensor<5x4xf32>, %r: tensor<5x5xf32>, %b: tensor<5xf32>, %h: tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<3x2x5xf32>) {
+  %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, reverse = true} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>)
+  %1:3 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "rnn", activations = ["tanh"], alphas = array<f64: 0.0>, betas = array<f64: 0.0>, keep_sums = true} : (tensor<3x2x4xf32>, tensor<5x4xf32>, tensor<5x5xf32>, tensor<5xf32>, tensor<2x5xf32>) -> (tensor<3x2x5xf32>, tensor<2x5xf32>, tensor<3x2x5xf32>)
+  return %0#0, %1#2 : tensor<3x2x5xf32>, tensor<3x2x5xf32>
+}

@@ -22,6 +22,10 @@ absl::Status checkOptions(const Instruction& instruction, absl::string_view cell
       }
     }
   }
+  GR_ASSIGN_OR_RETURN(bool keepSums, attributeOr(instruction, "keep_sums", false));
+  if (keepSums) {
+    return decline(instruction, "sums to keep");
+  }
   GR_ASSIGN_OR_RETURN(double clip, attributeOr(instruction, "clip", 0.0));
   GR_ASSIGN_OR_RETURN(bool inputForget, attributeOr(instruction, "input_forget", false));
   if (clip > 0 || inputForget) {

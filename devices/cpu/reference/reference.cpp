@@ -8,13 +8,17 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family :
-       {referenceConvert(), referenceElementwise(), referenceMath(),      referenceNn(),
-        referenceNorm(),    referenceAttention(),   referenceTensor(),    referenceSlice(),
-        referenceIndex(),   referencePositions(),   referenceOrder(),     referenceBoxes(),
-        referenceRandom(),  referenceLookup(),      referenceTrees(),     referenceVision(),
-        referenceRegions(), referenceBlocks(),      referenceRecurrent(), referenceSignal(),
-        referenceBackward()}) {
+  for (auto family : {referenceConvert(),   referenceElementwise(),
+                      referenceMath(),      referenceNn(),
+                      referenceNorm(),      referenceAttention(),
+                      referenceTensor(),    referenceSlice(),
+                      referenceIndex(),     referencePositions(),
+                      referenceOrder(),     referenceBoxes(),
+                      referenceRandom(),    referenceLookup(),
+                      referenceTrees(),     referenceVision(),
+                      referenceRegions(),   referenceBlocks(),
+                      referenceRecurrent(), referenceRecurrentBackward(),
+                      referenceSignal(),    referenceBackward()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

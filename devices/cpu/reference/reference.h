@@ -83,6 +83,7 @@ absl::Span<const ReferenceEntry> referenceRandom();
 absl::Span<const ReferenceEntry> referenceLookup();
 absl::Span<const ReferenceEntry> referenceTrees();
 absl::Span<const ReferenceEntry> referenceRecurrent();
+absl::Span<const ReferenceEntry> referenceRecurrentBackward();
 absl::Span<const ReferenceEntry> referenceSignal();
 absl::Span<const ReferenceEntry> referenceBackward();
 

@@ -1,10 +1,9 @@
 // gr.recurrent: every cell, activation and option. The sequences of a batch are independent of each
 // other: each one runs on a thread.
+#include "devices/cpu/reference/reference_recurrent.h"
+
 #include <algorithm>
 #include <optional>
-
-#include "devices/cpu/reference/reference_support.h"
-#include "devices/functions/activations.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -12,67 +11,42 @@ namespace {
 namespace activations = functions::activations;
 using Cell = activations::CellKind;
 
-/// One activation function and its parameters.
-struct Activation {
-  double (*function)(double x, double alpha, double beta);
-  double alpha;
-  double beta;
-  double operator()(double x) const { return function(x, alpha, beta); }
-};
-
 absl::StatusOr<Activation> activationOf(const Instruction& instruction, absl::string_view name,
                                         double alpha, double beta) {
   struct Row {
     absl::string_view name;
     double (*function)(double, double, double);
+    double (*derivative)(double, double, double);
   };
   static constexpr Row kRows[] = {
 #define GR_ACTIVATION(Kind, name, parameters, usualAlpha, usualBeta) \
-  {#name, [](double x, double a, double b) {                         \
+  {#name,                                                            \
+   [](double x, double a, double b) {                                \
      activations::Numbers numbers;                                   \
      return activations::Kind::apply(numbers, x, a, b);              \
-   }},
+   },                                                                \
+   activations::Kind::slope},
 #include "devices/functions/recurrent.def"
   };
   for (const Row& row : kRows) {
     if (row.name == name) {
-      return Activation{row.function, alpha, beta};
+      return Activation{row.function, row.derivative, alpha, beta};
     }
   }
   return invalidInstruction(instruction, absl::StrCat("activation \"", name, "\" is unknown"));
 }
 
-/// A Layer holds what is the same for all sequences. Operands that are left out have no place among
-/// the buffers.
-struct Layer {
-  Cell cell;
-  int64_t steps, batch, inputs, hidden;
-  std::vector<Activation> activations;
-  bool reverse, linearBeforeReset, inputForget;
-  double clip;
-  uint32_t x, weights, recurrent, bias, initial;
-  std::optional<uint32_t> state, lengths, peepholes;
-  ReadInt readLength = nullptr;
-  std::vector<uint32_t> results;
+}  // namespace
 
-  int64_t gates = 0;
-  /// Values of scratch for one sequence: the gates, hidden, state, and the hidden values to come.
-  int64_t scratch() const { return (gates + 4) * hidden; }
-  double activate(size_t which, double x) const {
-    return activations[which](clip > 0 ? std::clamp(x, -clip, clip) : x);
-  }
-  /// The state's own activation: sums of gates are clipped, the state is not.
-  double activateState(double x) const { return activations[2](x); }
-};
-
-absl::Status readAttributes(const Instruction& instruction, Layer& layer) {
-  GR_ASSIGN_OR_RETURN(std::string cell, attribute<std::string>(instruction, "cell"));
-  const activations::Cell* row = activations::cellOf(cell);
+absl::StatusOr<RecurrentCell> RecurrentCell::of(const Instruction& instruction) {
+  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(instruction, "cell"));
+  const activations::Cell* row = activations::cellOf(name);
   if (row == nullptr) {
-    return invalidInstruction(instruction, absl::StrCat("cell \"", cell, "\" is unknown"));
+    return invalidInstruction(instruction, absl::StrCat("cell \"", name, "\" is unknown"));
   }
-  layer.cell = row->kind;
-  layer.gates = row->gates;
+  RecurrentCell cell{};
+  cell.kind = row->kind;
+  cell.gates = row->gates;
   GR_ASSIGN_OR_RETURN(auto names, attribute<std::vector<std::string>>(instruction, "activations"));
   GR_ASSIGN_OR_RETURN(auto alphas, attribute<std::vector<double>>(instruction, "alphas"));
   GR_ASSIGN_OR_RETURN(auto betas, attribute<std::vector<double>>(instruction, "betas"));
@@ -82,65 +56,98 @@ absl::Status readAttributes(const Instruction& instruction, Layer& layer) {
   }
   for (size_t i = 0; i < wanted; ++i) {
     GR_ASSIGN_OR_RETURN(Activation a, activationOf(instruction, names[i], alphas[i], betas[i]));
-    layer.activations.push_back(a);
+    cell.activations.push_back(a);
   }
-  GR_ASSIGN_OR_RETURN(layer.reverse, attributeOr(instruction, "reverse", false));
-  GR_ASSIGN_OR_RETURN(layer.linearBeforeReset,
+  GR_ASSIGN_OR_RETURN(cell.reverse, attributeOr(instruction, "reverse", false));
+  GR_ASSIGN_OR_RETURN(cell.linearBeforeReset,
                       attributeOr(instruction, "linear_before_reset", false));
-  GR_ASSIGN_OR_RETURN(layer.inputForget, attributeOr(instruction, "input_forget", false));
-  GR_ASSIGN_OR_RETURN(layer.clip, attributeOr(instruction, "clip", 0.0));
-  return absl::OkStatus();
+  GR_ASSIGN_OR_RETURN(cell.inputForget, attributeOr(instruction, "input_forget", false));
+  GR_ASSIGN_OR_RETURN(cell.clip, attributeOr(instruction, "clip", 0.0));
+  if (cell.linearBeforeReset && cell.kind != Cell::kGru) {
+    return invalidInstruction(instruction, "linear_before_reset is for the gru cell");
+  }
+  return cell;
 }
 
-/// The optional operands: a state belongs to an lstm, lengths are integers.
-absl::Status readOptional(const Instruction& instruction, Layer& layer) {
-  size_t next = 5;
-  if (layer.cell == Cell::kLstm) {
-    if (instruction.inputs.size() < 6 ||
-        instruction.inputs[next].desc.dims != Dims{layer.batch, layer.hidden}) {
-      return invalidInstruction(instruction, "an lstm needs a state of the hidden values' shape");
-    }
-    layer.state = instruction.inputs[next++].buffer;
-  }
+absl::StatusOr<RecurrentOptions> RecurrentOptions::of(const Instruction& instruction, size_t next,
+                                                      const RecurrentCell& cell, int64_t batch,
+                                                      int64_t hidden) {
+  RecurrentOptions options;
   for (; next < instruction.inputs.size(); ++next) {
     const Argument& operand = instruction.inputs[next];
     bool isLengths = !runtime::isFloat(operand.desc.type);
-    Dims wanted = {isLengths ? layer.batch : 3 * layer.hidden};
-    std::optional<uint32_t>& known = isLengths ? layer.lengths : layer.peepholes;
-    if (known || operand.desc.dims != wanted || (!isLengths && layer.cell != Cell::kLstm)) {
+    Dims wanted = {isLengths ? batch : 3 * hidden};
+    std::optional<uint32_t>& known = isLengths ? options.lengths : options.peepholes;
+    if (known || operand.desc.dims != wanted || (!isLengths && !cell.isLstm())) {
       return invalidInstruction(instruction, "the shapes of lengths or peepholes do not fit");
     }
     known = operand.buffer;
     if (isLengths) {
-      GR_ASSIGN_OR_RETURN(layer.readLength, intReader(instruction, operand.desc));
+      GR_ASSIGN_OR_RETURN(options.readLength, intReader(instruction, operand.desc));
     }
   }
-  return absl::OkStatus();
+  return options;
+}
+
+namespace {
+
+/// A Layer holds what is the same for all sequences. Operands that are left out have no place among
+/// the buffers.
+struct Layer {
+  RecurrentCell cell;
+  int64_t steps, batch, inputs, hidden;
+  bool keepsSums;
+  uint32_t x, weights, recurrent, bias, initial;
+  std::optional<uint32_t> state;
+  RecurrentOptions options;
+  std::vector<uint32_t> results;
+
+  /// Values of scratch for one sequence: the gates, hidden, state, and the hidden values to come.
+  int64_t scratch() const { return (cell.gates + 4) * hidden; }
+  /// The results without those that are kept.
+  size_t plainResults() const { return cell.isLstm() ? 3 : 2; }
+  /// True where states, or r h, are kept beside the sums.
+  bool keepsInner() const {
+    return keepsSums && cell.kind != Cell::kRnn && !cell.linearBeforeReset;
+  }
+};
+
+/// The shapes of the results.
+std::vector<Dims> resultsOf(const Layer& layer) {
+  Dims all = {layer.steps, layer.batch, layer.hidden};
+  std::vector<Dims> results = {all};
+  results.resize(layer.plainResults(), {layer.batch, layer.hidden});
+  if (layer.keepsSums) {
+    results.push_back({layer.steps, layer.batch, layer.cell.parts() * layer.hidden});
+  }
+  if (layer.keepsInner()) {
+    results.push_back(all);
+  }
+  return results;
 }
 
 absl::StatusOr<Layer> layerOf(const Instruction& instruction) {
   Layer layer{};
-  GR_RETURN_IF_ERROR(readAttributes(instruction, layer));
-  const Dims& x = instruction.inputs[0].desc.dims;
-  const Dims& recurrent = instruction.inputs[2].desc.dims;
-  if (x.size() != 3 || recurrent.size() != 2) {
+  GR_ASSIGN_OR_RETURN(layer.cell, RecurrentCell::of(instruction));
+  GR_ASSIGN_OR_RETURN(layer.keepsSums, attributeOr(instruction, "keep_sums", false));
+  auto dims = [&](size_t i) -> const Dims& { return instruction.inputs[i].desc.dims; };
+  if (dims(0).size() != 3 || dims(2).size() != 2) {
     return invalidInstruction(instruction, "the ranks of the operands do not fit");
   }
-  layer.steps = x[0];
-  layer.batch = x[1];
-  layer.inputs = x[2];
-  layer.hidden = recurrent[1];
-  int64_t rows = layer.gates * layer.hidden;
-  int64_t biases = rows + (layer.linearBeforeReset ? layer.hidden : 0);
+  layer.steps = dims(0)[0];
+  layer.batch = dims(0)[1];
+  layer.inputs = dims(0)[2];
+  layer.hidden = dims(2)[1];
+  int64_t rows = layer.cell.gates * layer.hidden;
   Dims last = {layer.batch, layer.hidden};
-  size_t results = layer.cell == Cell::kLstm ? 3 : 2;
-  bool fits = recurrent[0] == rows && instruction.inputs[1].desc.dims == Dims{rows, layer.inputs} &&
-              instruction.inputs[3].desc.dims == Dims{biases} &&
-              instruction.inputs[4].desc.dims == last && instruction.outputs.size() == results &&
-              instruction.outputs[0].desc.dims == Dims{layer.steps, layer.batch, layer.hidden} &&
-              std::all_of(instruction.outputs.begin() + 1, instruction.outputs.end(),
-                          [&](const Argument& result) { return result.desc.dims == last; });
-  if (!fits || (layer.linearBeforeReset && layer.cell != Cell::kGru)) {
+  bool fits = dims(2)[0] == rows && dims(1) == Dims{rows, layer.inputs} &&
+              dims(3) == Dims{layer.cell.parts() * layer.hidden} && dims(4) == last;
+  std::vector<Dims> results = resultsOf(layer);
+  fits = fits && std::equal(results.begin(), results.end(), instruction.outputs.begin(),
+                            instruction.outputs.end(), [](const Dims& a, const Argument& result) {
+                              return a == result.desc.dims;
+                            });
+  if (!fits) {
     return invalidInstruction(instruction, "the shapes of operands and results do not fit");
   }
   layer.x = instruction.inputs[0].buffer;
@@ -151,7 +158,14 @@ absl::StatusOr<Layer> layerOf(const Instruction& instruction) {
   for (const Argument& result : instruction.outputs) {
     layer.results.push_back(result.buffer);
   }
-  GR_RETURN_IF_ERROR(readOptional(instruction, layer));
+  if (layer.cell.isLstm()) {
+    if (instruction.inputs.size() < 6 || dims(5) != last) {
+      return invalidInstruction(instruction, "an lstm needs a state of the hidden values' shape");
+    }
+    layer.state = instruction.inputs[5].buffer;
+  }
+  GR_ASSIGN_OR_RETURN(layer.options, RecurrentOptions::of(instruction, layer.state ? 6 : 5,
+                                                          layer.cell, layer.batch, layer.hidden));
   return layer;
 }
 
@@ -167,7 +181,7 @@ class Sequence {
         index_(index),
         size_(layer.hidden),
         gates_(scratch),
-        hidden_(scratch + layer.gates * size_),
+        hidden_(scratch + layer.cell.gates * size_),
         state_(hidden_ + size_),
         next_(state_ + size_),
         reset_(next_ + size_) {}
@@ -177,20 +191,19 @@ class Sequence {
     if (layer_.state) {
       read(*layer_.state, state_);
     }
-    int64_t length = layer_.steps;
-    if (layer_.lengths) {
-      length = layer_.readLength(buffers_[*layer_.lengths], index_);
-      length = std::clamp<int64_t>(length, 0, layer_.steps);
-    }
+    int64_t length = layer_.options.lengthOf(buffers_, index_, layer_.steps);
     for (int64_t s = 0; s < length; ++s) {
-      int64_t t = layer_.reverse ? length - 1 - s : s;
+      int64_t t = layer_.cell.reverse ? length - 1 - s : s;
+      keepAt(t);
       advance(data(layer_.x) + (t * layer_.batch + index_) * layer_.inputs);
       std::swap(hidden_, next_);
       write(result(0) + (t * layer_.batch + index_) * size_, hidden_);
     }
     for (int64_t t = length; t < layer_.steps; ++t) {
-      T* out = result(0) + (t * layer_.batch + index_) * size_;
-      std::fill(out, out + size_, store<T>(C{0}));
+      clear(result(0) + (t * layer_.batch + index_) * size_, size_);
+      keepAt(t);
+      clear(sums_, sums_ == nullptr ? 0 : layer_.cell.parts() * size_);
+      clear(inner_, inner_ == nullptr ? 0 : size_);
     }
     write(result(1) + index_ * size_, hidden_);
     if (layer_.state) {
@@ -208,6 +221,27 @@ class Sequence {
   void write(T* to, const C* from) const {
     std::transform(from, from + size_, to, [](C x) { return store<T>(x); });
   }
+  static void clear(T* to, int64_t count) { std::fill_n(to, count, store<T>(C{0})); }
+
+  /// Sums and inner values are kept for step `t` from now on, where they are asked for.
+  void keepAt(int64_t t) {
+    int64_t row = t * layer_.batch + index_;
+    size_t first = layer_.plainResults();
+    sums_ = layer_.keepsSums ? result(first) + row * layer_.cell.parts() * size_ : nullptr;
+    inner_ = layer_.keepsInner() ? result(first + 1) + row * size_ : nullptr;
+  }
+  /// The sum `x` of element `j` of a part, kept.
+  C kept(int64_t part, int64_t j, C x) const {
+    if (sums_ != nullptr) {
+      sums_[part * size_ + j] = store<T>(x);
+    }
+    return x;
+  }
+  void keepInner(const C* values) const {
+    if (inner_ != nullptr) {
+      write(inner_, values);
+    }
+  }
 
   C biasAt(int64_t i) const { return load(data(layer_.bias)[i]); }
   /// Row `i` of the recurrent weights times `v`.
@@ -222,7 +256,7 @@ class Sequence {
   }
 
   void advance(const T* x) {
-    for (int64_t i = 0; i < layer_.gates * size_; ++i) {
+    for (int64_t i = 0; i < layer_.cell.gates * size_; ++i) {
       const T* row = data(layer_.weights) + i * layer_.inputs;
       C sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -231,7 +265,7 @@ class Sequence {
       }
       gates_[i] = sum + biasAt(i);
     }
-    switch (layer_.cell) {
+    switch (layer_.cell.kind) {
       case Cell::kRnn:
         return rnn();
       case Cell::kGru:
@@ -241,35 +275,37 @@ class Sequence {
     }
   }
 
-  C activate(size_t which, C x) const { return static_cast<C>(layer_.activate(which, x)); }
+  C activate(size_t which, C x) const { return static_cast<C>(layer_.cell.activate(which, x)); }
 
   void rnn() {
     for (int64_t j = 0; j < size_; ++j) {
-      next_[j] = activate(0, gates_[j] + recurrentRow(j, hidden_));
+      next_[j] = activate(0, kept(0, j, gates_[j] + recurrentRow(j, hidden_)));
     }
   }
 
   void gru() {
     for (int64_t i = 0; i < 2 * size_; ++i) {
-      gates_[i] = activate(0, gates_[i] + recurrentRow(i, hidden_));
+      gates_[i] = activate(0, kept(0, i, gates_[i] + recurrentRow(i, hidden_)));
     }
     const C* update = gates_;
     const C* reset = gates_ + size_;
     for (int64_t j = 0; j < size_; ++j) {
       reset_[j] = reset[j] * hidden_[j];
     }
+    keepInner(reset_);
     for (int64_t j = 0; j < size_; ++j) {
       int64_t row = 2 * size_ + j;
-      C past = layer_.linearBeforeReset
-                   ? reset[j] * (recurrentRow(row, hidden_) + biasAt(row + size_))
+      C past = layer_.cell.linearBeforeReset
+                   ? reset[j] * kept(3, j, recurrentRow(row, hidden_) + biasAt(row + size_))
                    : recurrentRow(row, reset_);
-      C fresh = activate(1, gates_[row] + past);
+      C fresh = activate(1, kept(2, j, gates_[row] + past));
       next_[j] = (1 - update[j]) * fresh + update[j] * hidden_[j];
     }
   }
 
   C peephole(int64_t gate, int64_t j) const {
-    return layer_.peepholes ? load(data(*layer_.peepholes)[gate * size_ + j]) * state_[j] : C{0};
+    const std::optional<uint32_t>& weights = layer_.options.peepholes;
+    return weights ? load(data(*weights)[gate * size_ + j]) * state_[j] : C{0};
   }
 
   void lstm() {
@@ -277,12 +313,14 @@ class Sequence {
       gates_[i] += recurrentRow(i, hidden_);
     }
     for (int64_t j = 0; j < size_; ++j) {
-      C in = activate(0, gates_[j] + peephole(0, j));
-      C forget = layer_.inputForget ? 1 - in : activate(0, gates_[size_ + j] + peephole(1, j));
-      state_[j] = forget * state_[j] + in * activate(1, gates_[2 * size_ + j]);
-      C out = activate(0, gates_[3 * size_ + j] + peephole(2, j));
-      next_[j] = out * static_cast<C>(layer_.activateState(state_[j]));
+      C in = activate(0, kept(0, j, gates_[j] + peephole(0, j)));
+      C forget = activate(0, kept(1, j, gates_[size_ + j] + peephole(1, j)));
+      forget = layer_.cell.inputForget ? 1 - in : forget;
+      state_[j] = forget * state_[j] + in * activate(1, kept(2, j, gates_[2 * size_ + j]));
+      C out = activate(0, kept(3, j, gates_[3 * size_ + j] + peephole(2, j)));
+      next_[j] = out * static_cast<C>(layer_.cell.activateState(state_[j]));
     }
+    keepInner(state_);
   }
 
   const Layer& layer_;
@@ -294,20 +332,22 @@ class Sequence {
   C* state_;
   C* next_;
   C* reset_;
+  T* sums_ = nullptr;   ///< of this step, or null: they are not kept
+  T* inner_ = nullptr;  ///< the same
 };
 
 KernelOr createRecurrent(const Instruction& instruction) {
   GR_ASSIGN_OR_RETURN(Layer layer, layerOf(instruction));
   return dispatchFloat(instruction.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     std::vector<Compute<T>> scratch(static_cast<size_t>(layer.batch * layer.scratch()));
-    return makeKernel(
-        [layer = std::move(layer), scratch = std::move(scratch)](void* const* buffers) mutable {
-          int64_t work = layer.steps * layer.gates * layer.hidden * (layer.hidden + layer.inputs);
-          parallelFor(layer.batch, work, [&](int64_t b) {
-            Sequence<T>(layer, buffers, b, scratch.data() + b * layer.scratch()).run();
-          });
-          return 0;
-        });
+    return makeKernel([layer = std::move(layer),
+                       scratch = std::move(scratch)](void* const* buffers) mutable {
+      int64_t work = layer.steps * layer.cell.gates * layer.hidden * (layer.hidden + layer.inputs);
+      parallelFor(layer.batch, work, [&](int64_t b) {
+        Sequence<T>(layer, buffers, b, scratch.data() + b * layer.scratch()).run();
+      });
+      return 0;
+    });
   });
 }
 

@@ -5,6 +5,8 @@
 #include "devices/cpu/backward/plane_filter_kernel.h"
 #include "devices/cpu/backward/point_filter_kernel.h"
 #include "devices/cpu/backward/pool_backward_kernel.h"
+#include "devices/cpu/backward/recurrent_backward_kernel.h"
+#include "devices/cpu/backward/recurrent_sums_kernel.h"
 #include "devices/cpu/backward/softmax_backward_kernel.h"
 #include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/base/simple_kernels.h"
@@ -53,6 +55,7 @@ constexpr absl::string_view kBatchNormTraining[] = {"gr.batch_norm_training"};
 constexpr absl::string_view kBatchNormBackward[] = {"gr.batch_norm_backward"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
+constexpr absl::string_view kRecurrentBackward[] = {"gr.recurrent_backward"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
 constexpr absl::string_view kInstanceNorm[] = {"gr.instance_norm"};
 constexpr absl::string_view kPad[] = {"gr.pad"};
@@ -122,6 +125,8 @@ constexpr Row kRows[] = {
     {{"instance_norm", chooseInstanceNorm, createInstanceNormRows}, kInstanceNorm},
     {{"resize", chooseResize, createResizeRows}, kResize},
     {{"lstm", chooseLstm, createLstm}, kRecurrent},
+    {{"recurrent_sums", chooseRecurrentSums, createRecurrentSums}, kRecurrent},
+    {{"recurrent_backward", chooseRecurrentBackward, createRecurrentBackward}, kRecurrentBackward},
     {primitive<planRecurrent>("onednn.recurrent"), kRecurrent},
     {{"concat", chooseConcat, createConcatRows}, kConcat},
     {primitive<planConcat>("onednn.concat"), kConcat},

@@ -100,6 +100,50 @@ inline BackwardCase batchNormTrainingCase(const Dims& dims) {
           {dims, channels, channels}};
 }
 
+/// What of a layer is not usual.
+struct RecurrentBackward {
+  std::string cell;
+  int64_t steps, batch, hidden;
+  bool reverse = false, linear = false, peepholes = false, coupled = false;
+  double clip = 0;
+
+  BackwardCase made() const {
+    const bool lstm = cell == "lstm";
+    const int64_t gates = lstm ? 4 : cell == "gru" ? 3 : 1;
+    using Texts = std::vector<std::string>;
+    const Texts activations = lstm            ? Texts{"sigmoid", "tanh", "tanh"}
+                              : cell == "gru" ? Texts{"sigmoid", "tanh"}
+                                              : Texts{"tanh"};
+    const std::vector<double> none(activations.size(), 0);
+    const Dims sums = {steps, batch, (gates + (linear ? 1 : 0)) * hidden};
+    const Dims all = {steps, batch, hidden};
+    const Dims last = {batch, hidden};
+    BackwardCase each{"gr.recurrent_backward",
+                      {{"cell", cell},
+                       {"activations", activations},
+                       {"alphas", none},
+                       {"betas", none},
+                       {"reverse", reverse},
+                       {"linear_before_reset", linear},
+                       {"input_forget", coupled},
+                       {"clip", clip}},
+                      {sums, {gates * hidden, hidden}},
+                      {sums, last}};
+    if (cell != "rnn") {
+      each.inputs.insert(each.inputs.end(), {all, last});
+    }
+    each.inputs.insert(each.inputs.end(), {all, last});
+    if (lstm) {
+      each.inputs.push_back(last);
+      each.outputs.push_back(last);
+    }
+    if (peepholes) {
+      each.inputs.push_back({3 * hidden});
+    }
+    return each;
+  }
+};
+
 /// Windows along one to three dims: strided, dilated, padded on both sides, overlapping or not.
 inline std::vector<WindowCase> windowCases() {
   return {
@@ -137,6 +181,14 @@ inline std::vector<BackwardCase> backwardCases() {
   cases.push_back(layerNormCase({2, 3, 4}, 1));
   cases.push_back(layerNormCase({3, 700}, 1));
   cases.push_back(layerNormCase({6}, 0));
+  for (const RecurrentBackward& layer : {RecurrentBackward{"rnn", 3, 2, 5},
+                                         {"rnn", 2, 3, 4, true, false, false, false, 0.5},
+                                         {"gru", 3, 2, 4},
+                                         {"gru", 2, 1, 3, true, true},
+                                         {"lstm", 3, 2, 4, true, false, true},
+                                         {"lstm", 4, 1, 3, false, false, true, true, 0.7}}) {
+    cases.push_back(layer.made());
+  }
   for (const Dims& dims : {Dims{4, 3}, Dims{2, 3, 5}, Dims{3, 1, 4, 4}, Dims{1, 4, 2, 3, 2}}) {
     cases.push_back(batchNormCase(dims));
     cases.push_back(batchNormTrainingCase(dims));

@@ -109,6 +109,19 @@ TEST_CASE("backward operations of wrong shapes are refused") {
   CHECK(refused("gr.max_pool_backward", kernel, {{1, 2, 5}, {1, 3, 3}}, {{1, 2, 5}}));
   CHECK(refused("gr.avg_pool_backward", {{"kernel", Dims{3}}, {"dims", Dims{6}}}, {{1, 2, 3}},
                 {{1, 2, 5}}));
+  auto cell = [](BackwardCase each, const char* name, size_t inputs) {
+    each.attributes["cell"] = std::string(name);
+    each.inputs.resize(inputs);
+    return each;
+  };
+  const BackwardCase lstm = RecurrentBackward{"lstm", 3, 2, 4}.made();
+  for (const BackwardCase& each :
+       {cell(lstm, "gru", 7), cell(lstm, "elman", 7), cell(lstm, "lstm", 6)}) {
+    CHECK(refused(each.operation, each.attributes, each.inputs, each.outputs));
+  }
+  BackwardCase wrong = lstm;
+  wrong.inputs[3] = {2, 3};
+  CHECK(refused(wrong.operation, wrong.attributes, wrong.inputs, wrong.outputs));
   CHECK(refused("gr.softmax_backward", {}, {{2, 3}, {3, 2}}, {{2, 3}}));
   CHECK(refused("gr.softmax_backward", {{"axis", int64_t{2}}}, {{2, 3}, {2, 3}}, {{2, 3}}));
   CHECK(refused("gr.layer_norm_backward", {}, {{2, 3}, {1}, {2, 3}}, {{2, 3}, {1}, {1}}));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/devices/cpu/recurrent_oracle.h"
@@ -48,6 +49,59 @@ TEST_CASE("recurrent layers in 16 and 64 bits") {
         CHECK(normDistance(wide, exact) <= kBFloat16Norm);
       } else {
         CHECK(distance(wide, exact) < 2e-3);
+      }
+    }
+  }
+}
+
+TEST_CASE("what recurrent layers keep makes their results, and is 0 beyond the lengths") {
+  const RecurrentCase cases[] = {
+      {"rnn", 3, 2, 4, 5},
+      {"rnn", 4, 3, 2, 3, true, false, false, false, 0.25, {4, 1, 0}},
+      {"gru", 3, 2, 4, 5, false, true},
+      {"gru", 4, 2, 3, 2, true, false, false, false, 0.5, {2, 4}},
+      {"lstm", 5, 2, 3, 4, true, false, true},
+      {"lstm", 4, 3, 2, 3, false, false, true, true, 0.75, {1, 3, 4}},
+  };
+  std::mt19937 random(8);
+  for (RecurrentCase layer : cases) {
+    CAPTURE(&layer - cases, layer.cell);
+    layer.keepsSums = true;
+    Tensors operands = layer.operands(random);
+    auto got = runOperation(layer.operation(), operands);
+    INFO(got.status());
+    REQUIRE(got.ok());
+    CHECK(oracleDistance(layer, operands, *got) < 1e-5);
+    const std::vector<double> all = values((*got)[0]);
+    const std::vector<double> sums = values((*got)[layer.cell == "lstm" ? 3 : 2]);
+    const std::vector<double> inner = layer.keepsInner() ? values(got->back()) : all;
+    auto bounded = [&](double x) {
+      return layer.clip > 0 ? std::clamp(x, -layer.clip, layer.clip) : x;
+    };
+    auto sigmoid = [&](double x) { return 1 / (1 + std::exp(-bounded(x))); };
+    const auto h = static_cast<size_t>(layer.hidden);
+    const size_t parts = sums.size() / all.size();
+    for (size_t i = 0; i < all.size(); ++i) {
+      const size_t row = i / h;
+      auto sum = [&](size_t part) { return sums[row * parts * h + part * h + i % h]; };
+      const auto length = layer.lengths.empty()
+                              ? layer.steps
+                              : static_cast<int64_t>(layer.lengths[row % layer.lengths.size()]);
+      if (static_cast<int64_t>(row) / layer.batch >= length) {
+        CHECK((sum(0) == 0 && sum(parts - 1) == 0 && inner[i] == 0));
+      } else if (layer.cell == "rnn") {
+        CHECK(all[i] == Approx(std::tanh(bounded(sum(0)))).margin(1e-6));
+      } else if (layer.cell == "lstm") {
+        CHECK(all[i] == Approx(sigmoid(sum(3)) * std::tanh(inner[i])).margin(1e-6));
+      } else {
+        // Hidden values lie between those of the step before and the new ones.
+        const double fresh = std::tanh(bounded(sum(2)));
+        const double before = (all[i] - (1 - sigmoid(sum(0))) * fresh) / sigmoid(sum(0));
+        if (layer.keepsInner()) {
+          CHECK(inner[i] == Approx(sigmoid(sum(1)) * before).margin(1e-5));
+        } else {
+          CHECK(std::fabs(before) <= 1.001);
+        }
       }
     }
   }

@@ -13,6 +13,7 @@ std::vector<RuleCase> mathCases();
 std::vector<RuleCase> tensorCases();
 std::vector<RuleCase> indexCases();
 std::vector<RuleCase> nnCases();
+std::vector<RuleCase> recurrentCases();
 std::vector<RuleCase> windowCases();
 std::vector<RuleCase> signalCases();
 std::vector<RuleCase> commCases();

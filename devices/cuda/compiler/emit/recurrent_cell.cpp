@@ -222,6 +222,9 @@ std::string whyNotCell(ir::RecurrentOp op) {
   if (!ir::isComputed(element)) {
     return "gr.recurrent has an element type that is not computed in";
   }
+  if (op.getKeepSums()) {
+    return "gr.recurrent keeps its sums, which no cell on GPUs does";
+  }
   if (mlir::Value lengths = op.getLengths()) {
     mlir::Type index = tensorOf(lengths).getElementType();
     if (!index.isInteger(32) && !index.isInteger(64)) {

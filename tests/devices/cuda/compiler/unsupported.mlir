@@ -30,6 +30,8 @@
 // CHECK-NEXT: unsupported: gr.ngram_count:
 // CHECK-NEXT: unsupported: gr.tree_ensemble:
 // CHECK-NEXT: unsupported: gr.couple_probabilities:
+// CHECK-NEXT: unsupported: gr.recurrent: gr.recurrent keeps its sums, which no cell on GPUs does
+// CHECK-NEXT: unsupported: gr.recurrent_backward:
 // CHECK-NEXT: unsupported: gr.dft:
 // CHECK-NEXT: unsupported: gr.state: GPUs keep no states
 // CHECK-NEXT: unsupported: gr.update: GPUs keep no states
