@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "passes/passes.h"
 #include "passes/pins.h"
+#include "passes/rematerialize.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -319,7 +320,7 @@ class Partitioner {
   /// `op` without what says where it runs: the partition does.
   void copyInto(mlir::Operation* op, Partition& part) {
     mlir::Operation* copy = builder_.clone(*op, part.values);
-    for (llvm::StringRef name : {ir::kDeviceAttr, ir::kRankAttr, kPinAttr}) {
+    for (llvm::StringRef name : {ir::kDeviceAttr, ir::kRankAttr, kAgainAttr, kPinAttr}) {
       copy->removeAttr(name);
     }
   }

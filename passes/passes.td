@@ -236,6 +236,29 @@ def LowerCollectives : Pass<"gr-lower-collectives", "::mlir::ModuleOp"> {
                "device=TEXT: devices with equal texts can be in one communicator">];
 }
 
+def Rematerialize : Pass<"gr-rematerialize", "::mlir::func::FuncOp"> {
+  let summary = "Compute values again in place of keeping them";
+  let description = [{
+    An operation that stands in the order of a step more than once is computed as often: what comes
+    behind a repetition on its device reads the clone made there, which carries `gr.again`. Runs behind
+    all that merges equal operations. The planner finds the order (`placement/recompute`). With
+    `order=a,b,c,a,d`:
+
+        %a = gr.exp %x : …
+        %b = gr.relu %a : …
+        %c = gr.sin %b : …
+        %d = gr.mul %c, %a : …
+    becomes
+        %a = gr.exp %x : …
+        %b = gr.relu %a : …
+        %c = gr.sin %b : …
+        %0 = gr.exp %x {gr.again} : …
+        %d = gr.mul %c, %0 : …
+  }];
+  let options = [ListOption<"order", "order", "std::string",
+                            "labels of operations, in the order in which they run">];
+}
+
 def PartitionGraph : Pass<"gr-partition-graph", "::mlir::ModuleOp"> {
   let summary = "Cut the graph into one function a device, joined by send and recv";
   let description = [{

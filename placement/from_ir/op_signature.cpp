@@ -8,14 +8,16 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 #include "passes/pins.h"
+#include "passes/rematerialize.h"
 #include "passes/weights.h"
 #include "runtime/format/checksum.h"
 
 namespace graphrun::placement {
 namespace {
 
-/// These attributes say where an operation runs, not what it computes.
-constexpr llvm::StringLiteral kPlacement[] = {ir::kDeviceAttr, ir::kRankAttr, passes::kPinAttr};
+/// These attributes say where and when an operation runs, not what it computes.
+constexpr llvm::StringLiteral kPlacement[] = {ir::kDeviceAttr, ir::kRankAttr, passes::kAgainAttr,
+                                              passes::kPinAttr};
 
 /// Elements of constants that decide what an operation does are few.
 constexpr size_t kMostElements = 16;
