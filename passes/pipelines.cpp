@@ -5,6 +5,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/expand_gradients.h"
 #include "passes/passes.h"
+#include "passes/states.h"
 
 namespace graphrun::passes {
 
@@ -68,7 +69,12 @@ mlir::LogicalResult simplify(mlir::ModuleOp module) {
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options) {
   mlir::PassManager manager(module.getContext());
   buildGroupPipeline(manager, options);
-  return runVerifiedOnce(manager, module);
+  mlir::FailureOr<mlir::func::FuncOp> graph = graphOf(module);
+  if (mlir::failed(graph) || mlir::failed(runVerifiedOnce(manager, module))) {
+    return mlir::failure();
+  }
+  hoistUpdates(*graph);  // groups stand where the last of their members stood
+  return mlir::success();
 }
 
 mlir::LogicalResult differentiate(mlir::ModuleOp module) {

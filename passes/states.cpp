@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/passes.h"
 
 namespace graphrun::passes {
@@ -91,6 +92,87 @@ llvm::SmallVector<mlir::Value> makeParameters(mlir::func::FuncOp func) {
   }
   return parameters;
 }
+
+namespace {
+
+/// Moves the updates and what only they depend on, the backward pass among it.
+class UpdateHoister {
+ public:
+  explicit UpdateHoister(mlir::Block& body) {
+    llvm::DenseSet<mlir::Operation*> found;
+    for (mlir::Operation& op : llvm::reverse(body.without_terminator())) {
+      const bool isForUpdates =
+          !op.use_empty() && mlir::isPure(&op) &&
+          llvm::all_of(op.getUsers(), [&](mlir::Operation* user) { return found.contains(user); });
+      if (llvm::isa<ir::UpdateOp>(op) || isForUpdates) {
+        found.insert(&op);
+        forUpdates_.push_back(&op);
+      }
+    }
+  }
+
+  /// Operations behind one value take turns, the last one first: an optimizer is done with a
+  /// gradient before the backward pass goes on.
+  void run() {
+    for (mlir::Operation* op : llvm::reverse(forUpdates_)) {
+      if (mlir::Operation* last = lastRead(*op)) {
+        op->moveAfter(last);
+        bringSources(*op);
+      } else {
+        early_.insert(op);
+      }
+    }
+    for (mlir::Operation* op : forUpdates_) {
+      if (early_.contains(op) && !op->use_empty()) {
+        op->moveBefore(firstUser(*op));
+        bringSources(*op);
+      }
+    }
+  }
+
+ private:
+  static bool isSource(mlir::Operation* op) { return llvm::isa<ir::StateOp, ir::ConstantOp>(op); }
+
+  /// States and constants can stand anywhere before their users.
+  static void bringSources(mlir::Operation& op) {
+    for (mlir::Value operand : op.getOperands()) {
+      mlir::Operation* made = operand.getDefiningOp();
+      if (made != nullptr && isSource(made) && !made->isBeforeInBlock(&op)) {
+        made->moveBefore(&op);
+      }
+    }
+  }
+
+  /// The last operation that computes an operand in the step; null if all could be made at its
+  /// begin.
+  mlir::Operation* lastRead(mlir::Operation& op) const {
+    mlir::Operation* last = nullptr;
+    for (mlir::Value operand : op.getOperands()) {
+      mlir::Operation* made = operand.getDefiningOp();
+      const bool isEarly =
+          made == nullptr || early_.contains(made) || llvm::isa<ir::StateOp, ir::ConstantOp>(made);
+      if (!isEarly && (last == nullptr || last->isBeforeInBlock(made))) {
+        last = made;
+      }
+    }
+    return last;
+  }
+
+  static mlir::Operation* firstUser(mlir::Operation& op) {
+    mlir::Operation* first = nullptr;
+    for (mlir::Operation* user : op.getUsers()) {
+      first = first == nullptr || user->isBeforeInBlock(first) ? user : first;
+    }
+    return first;
+  }
+
+  llvm::SmallVector<mlir::Operation*> forUpdates_;  // the last one first
+  llvm::DenseSet<mlir::Operation*> early_;          // of them, what depends on states alone
+};
+
+}  // namespace
+
+void hoistUpdates(mlir::func::FuncOp func) { UpdateHoister(func.getBody().front()).run(); }
 
 void freezeStates(mlir::func::FuncOp func) {
   func.walk([](ir::UpdateOp update) { update.erase(); });

@@ -18,6 +18,11 @@ llvm::SmallVector<mlir::Value> parameterConstants(mlir::func::FuncOp func);
 /// state has is made unique by a number.
 llvm::SmallVector<mlir::Value> makeParameters(mlir::func::FuncOp func);
 
+/// Moves operations that only updates of states depend on, and the updates, to right behind what
+/// they wait for: nothing that a gradient is made of then lies in memory until all gradients are
+/// known. A step does not see new values, so updates may stand anywhere.
+void hoistUpdates(mlir::func::FuncOp func);
+
 /// Makes a constant of each state, its first value, and removes updates: what is left infers.
 void freezeStates(mlir::func::FuncOp func);
 
