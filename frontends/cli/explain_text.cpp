@@ -163,6 +163,19 @@ std::string splitsText(const Json& json) {
   return text;
 }
 
+/// Says what runs again for the sake of memory limits; "" if nothing does.
+std::string recomputedText(const Json& json) {
+  const Json again = json.value("recomputed", Json::object());
+  if (again.value("nodes", 0) == 0) {
+    return "";
+  }
+  return absl::StrCat("recomputed: ", cell(again, {"", "nodes", Format::kCount}),
+                      " operations run again to keep to the memory limits, which takes ",
+                      cell(again, {"", "extra_ns", Format::kNanos}),
+                      "; without that the fullest device needs ",
+                      cell(again, {"", "peak_bytes_without", Format::kBytes}), "\n");
+}
+
 /// Weights of devices that are not 1.
 std::string weightsText(const Json& json) {
   std::vector<std::string> weights;
@@ -242,7 +255,8 @@ std::string explainText(const std::string& source) {
                     "the plan uses one device: runs on several took longer than was predicted, and "
                     "longer than on this one\n");
   }
-  absl::StrAppend(&text, splitsText(json), sourcesText(json.value("times", Json::object())));
+  absl::StrAppend(&text, splitsText(json), recomputedText(json),
+                  sourcesText(json.value("times", Json::object())));
   section(json, "devices", "devices",
           {{"device", "device", Format::kText},
            {"ops", "ops", Format::kCount},

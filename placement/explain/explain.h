@@ -131,6 +131,13 @@ struct SplitReport {
   std::string why;  // not
 };
 
+/// A RecomputeReport says what is computed again for the sake of memory limits.
+struct RecomputeReport {
+  int64_t nodes = 0;             // that run again; 0: none
+  int64_t extraNs = 0;           // what they take
+  int64_t peakBytesWithout = 0;  // of the fullest device
+};
+
 struct Explanation {
   std::string strategy;
   Objective goal = Objective::kLatency;
@@ -156,6 +163,7 @@ struct Explanation {
   std::vector<NodeExplanation> choices;  // of the nodes that were asked for; see node_choices.h
   std::vector<AnnotationReport> annotations;
   std::vector<SplitReport> splits;  // that were considered
+  RecomputeReport recomputed;
   /// Parts of the time of all nodes by where it comes from (costSourceName): what is estimated was
   /// never measured, and may be far off.
   int64_t measuredNs = 0;
@@ -198,6 +206,8 @@ std::string explanationText(const NodeExplanation& explanation);
 ///                   "why", "ignored"}],
 ///  "splits": [{"devices", "parts", "threads", "whole_step_ns", "step_ns" (null: not looked at),
 ///              "taken", "why"}], numbers of parts that were considered,
+///  "recomputed": {"nodes" (that run again for the sake of memory), "extra_ns",
+///                 "peak_bytes_without"},
 ///  "choices": [explanationJson of a node], of those that were asked for,
 ///  "single_by_runs" (on one device, since runs on several took longer), "complete"}
 ///

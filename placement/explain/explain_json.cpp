@@ -94,6 +94,10 @@ OrderedJson toJson(const SplitReport& s) {
           {"why", s.why}};
 }
 
+OrderedJson toJson(const RecomputeReport& r) {
+  return {{"nodes", r.nodes}, {"extra_ns", r.extraNs}, {"peak_bytes_without", r.peakBytesWithout}};
+}
+
 OrderedJson toJson(const NodeExplanation& e) { return explanationJson(e); }
 
 OrderedJson toJson(const NodeChoice& c, const NodeExplanation& of) {
@@ -159,6 +163,7 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                       {"nodes", listOf(explanation.nodes)},
                       {"annotations", listOf(explanation.annotations)},
                       {"splits", listOf(explanation.splits)},
+                      {"recomputed", toJson(explanation.recomputed)},
                       {"choices", listOf(explanation.choices)},
                       {"single_by_runs", explanation.singleByRuns},
                       {"complete", explanation.complete}};

@@ -170,7 +170,30 @@ class Builder {
     if (auto next = tensors_.find(update.getValue()); next != tensors_.end()) {
       CostTensor& tensor = result_.graph.tensors[static_cast<size_t>(next->second)];
       tensor.isResident = tensor.producer >= 0;
+      if (mlir::Value sum = devices_.sumsInPlace ? summedInPlace(update.getValue()) : nullptr) {
+        tensorOf(sum).isResident = true;
+      }
     }
+  }
+
+  /// The value to which a product is added where it lies, and becomes `next`; null: there is none.
+  mlir::Value summedInPlace(mlir::Value next) const {
+    auto group = next.getDefiningOp<ir::GroupOp>();
+    if (!group || group.getKind() == ir::GroupKind::kMap) {
+      return nullptr;
+    }
+    for (auto add : group.getBody().front().getOps<ir::AddOp>()) {
+      for (mlir::Value side : add->getOperands()) {
+        auto argument = llvm::dyn_cast<mlir::BlockArgument>(side);
+        mlir::Value value = argument ? group->getOperand(argument.getArgNumber()) : nullptr;
+        mlir::Operation* made = value ? value.getDefiningOp() : nullptr;
+        if (made != nullptr && value.hasOneUse() && value.getType() == next.getType() &&
+            tensors_.contains(value) && !llvm::isa<ir::StateOp>(made)) {
+          return value;
+        }
+      }
+    }
+    return nullptr;
   }
 
   /// The node that comes next reads a weight; what it holds more for that, bytes.

@@ -25,6 +25,8 @@ struct DeviceKnowledge {
   std::vector<const MeasuredCosts*> measured;
   /// A hash of all that changes times but is no part of an operation (precision, numerics).
   uint64_t numericsKey = 0;
+  /// Devices add a product to a value that nothing else reads in the place where that lies.
+  bool sumsInPlace = false;
 };
 
 /// The keys of a node's measurements.

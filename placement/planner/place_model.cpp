@@ -10,6 +10,7 @@
 #include "placement/bounds/lower_bounds.h"
 #include "placement/list_scheduling/heuristics.h"
 #include "placement/planner/known_costs.h"
+#include "placement/planner/place_recomputed.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/validate.h"
 #include "placement/search/unit_joiner.h"
@@ -204,14 +205,29 @@ absl::Status place(const format::PlanRequest& request, const SearchTime& time, s
                                : "the placement that was found");
 }
 
+/// Tries to compute values again, after no placement was found within the memory limits, as `why`
+/// says.
+absl::StatusOr<std::unique_ptr<Placed>> placeAgain(mlir::func::FuncOp function,
+                                                   const format::PlanRequest& request,
+                                                   const Placed& tried, const absl::Status& why) {
+  if (!mayRecompute(function) || !absl::IsFailedPrecondition(why)) {
+    return why;
+  }
+  placement::PlacementProblem unlimited = *tried.problem;
+  std::fill(unlimited.limits.begin(), unlimited.limits.end(), placement::kUnlimited);
+  std::vector<placement::Candidate> candidates;
+  absl::StatusOr<placement::PlacementResult> result = placeWith(unlimited, request, candidates);
+  return result.ok() ? placeRecomputed(function, request, tried, *result, why) : why;
+}
+
 absl::StatusOr<std::unique_ptr<Placed>> placeOn(mlir::func::FuncOp function,
                                                 const format::PlanRequest& request,
                                                 placement::Cluster cluster) {
   SearchTime time(request);
   auto placed = std::make_unique<Placed>();
   GR_RETURN_IF_ERROR(addCosts(function, request, std::move(cluster), *placed));
-  GR_RETURN_IF_ERROR(place(request, time, 1, *placed));
-  return placed;
+  absl::Status status = place(request, time, 1, *placed);
+  return status.ok() ? std::move(placed) : placeAgain(function, request, *placed, status);
 }
 
 /// The part of the time of all nodes, where they are, that was measured.
@@ -370,7 +386,8 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
   placement::DeviceKnowledge devices{[&](absl::string_view kind, mlir::Operation* op) {
                                        return compilers.whyUnsupported(kind, op);
                                      },
-                                     known.byDevice, numericsKey(request)};
+                                     known.byDevice, numericsKey(request),
+                                     !isDeterministic(request)};
   GR_ASSIGN_OR_RETURN(placed.graph, placement::buildCostGraph(function, placed.cluster, devices));
   GR_RETURN_IF_ERROR(placed.graph.graph.applyPinRules(placed.cluster));
   return makeProblem(request, placed);
@@ -389,7 +406,10 @@ absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
       mayLook(request, cluster)
           ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
           : std::vector<int>();
-  GR_RETURN_IF_ERROR(place(request, time, 1 + partsToTry.size(), *whole));
+  absl::Status status = place(request, time, 1 + partsToTry.size(), *whole);
+  if (!status.ok()) {
+    return placeAgain(function, request, *whole, status);
+  }
   return placeSplit(function, request, cluster, partsToTry, time, std::move(whole));
 }
 

@@ -24,6 +24,7 @@ struct Placed {
   placement::PlacementResult result;
   std::vector<placement::Candidate> candidates;  ///< see placement::place
   std::vector<placement::SplitReport> splits;
+  placement::RecomputeReport recomputed;
   /// The predicted step on split devices by times that were not all measured, ns, where that is
   /// less; 0: nowhere.
   int64_t promisedNs = 0;
@@ -45,6 +46,7 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
 /// Places the function as the request says, on the cluster or, where that promises a shorter step,
 /// on one whose CPU devices are split (placement/simulator/split_devices.h). For throughput each
 /// device gets one piece of the graph, as it goes on with the next step when it is done with that.
+/// A step of training that fits nowhere has operations cloned (place_recomputed.h).
 /// FailedPrecondition: there is none to split that the request wants split, or it cannot be placed.
 absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
                                                    const format::PlanRequest& request,

@@ -40,6 +40,7 @@
 #include "placement/problem/placement_result.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
@@ -318,6 +319,13 @@ ExplanationOptions explanationOptions(const format::PlanRequest& request) {
   return options;
 }
 
+std::string recomputedText(const placement::RecomputeReport& report) {
+  return absl::StrCat("memory limits: ", report.nodes, " operations run again in each step, which ",
+                      "takes ", runtime::formatDuration(report.extraNs),
+                      " (predicted); without that the fullest device needs ",
+                      runtime::formatBytes(report.peakBytesWithout));
+}
+
 /// NotFound for a node that is to be explained and was folded.
 absl::Status checkExplained(mlir::func::FuncOp function, const placement::CostGraph& graph,
                             const std::vector<std::string>& nodes) {
@@ -368,6 +376,9 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     noteIdleRules(cluster, planned.remainder.empty() ? &placed->graph.graph : nullptr,
                   planned.notes);
   }
+  if (placed->recomputed.nodes > 0) {
+    planned.notes.push_back(recomputedText(placed->recomputed));
+  }
   if (request.explains()) {
     ExplanationOptions options = explanationOptions(request);
     GR_RETURN_IF_ERROR(checkExplained(prepared.function, placed->graph.graph, options.nodes));
@@ -383,6 +394,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
       }
     }
     explanation.splits = std::move(placed->splits);
+    explanation.recomputed = placed->recomputed;
     explanation.singleByRuns = request.single();
     explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();
