@@ -46,6 +46,7 @@ absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limi
 
 void CpuProgram::countMemory(const Executable& executable) {
   std::vector<bool> counted(executable.buffers.size(), false);
+  std::vector<bool> isCopy(executable.buffers.size(), false);  // in another layout, for its reader
   recordMemory_.reserve(executable.instructions.size());
   for (const Instruction& instruction : executable.instructions) {
     RecordMemory& memory = recordMemory_.emplace_back();
@@ -57,6 +58,10 @@ void CpuProgram::countMemory(const Executable& executable) {
         counted[input.buffer] = true;
         memory.weights += buffer.bytes;
       }
+      memory.scratch += isCopy[input.buffer] ? buffer.bytes : 0;
+    }
+    for (const Argument& output : instruction.outputs) {
+      isCopy[output.buffer] = instruction.operation == "reorder";
     }
   }
 }
