@@ -2,6 +2,7 @@
 // line of JSON: the network, the median time of a step, its losses, and memory.
 //
 //     bench_training lenet --batch 64 --threads 2 --steps 40 [--dump FOLDER] [--slowest 20]
+//         [--memory-limit BYTES]
 //
 // With --dump the inputs, the target and the first values of all parameters, in the order in which
 // the network makes them, go to FOLDER as .npy files.
@@ -70,7 +71,8 @@ struct Flags {
   int64_t batch = 64;
   uint32_t threads = 1;
   int steps = 20;
-  int slowest = 0;  ///< so many operations that take most are told
+  int slowest = 0;    ///< so many operations that take most are told
+  int64_t limit = 0;  ///< of the device's memory, bytes; 0: none
 };
 
 /// The operations that take most of a step, in ms.
@@ -96,6 +98,9 @@ absl::Status run(const Flags& flags) {
   SessionOptions options;
   options.threads = flags.threads;
   options.cacheDirectory = flags.cache;
+  if (flags.limit > 0) {
+    options.memoryLimits.push_back({"local/cpu:0", static_cast<uint64_t>(flags.limit)});
+  }
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(g, options));
   std::vector<int64_t> dims = {flags.batch};
   dims.insert(dims.end(), network.x.sample.begin(), network.x.sample.end());
@@ -168,6 +173,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", flags.threads)->check(CLI::Range(1, 4096));
   app.add_option("--steps", flags.steps)->check(CLI::Range(1, 1000000));
   app.add_option("--slowest", flags.slowest)->check(CLI::Range(0, 10000));
+  app.add_option("--memory-limit", flags.limit, "bytes")->check(CLI::PositiveNumber);
   app.add_option("--dump", flags.dump);
   app.add_option("--cache", flags.cache);
   CLI11_PARSE(app, argc, argv);

@@ -103,6 +103,36 @@ Tensor resnet18(Tensor x, int64_t channels) {
   return layers::dense(layers::globalAveragePool(x), 10, {}, {"head"});
 }
 
+Tensor bottleneck(const Tensor& x, int64_t channels, int64_t stride, bool isFirst,
+                  const std::string& name) {
+  auto normed = [&](const Tensor& y, int64_t filters, int64_t size, int64_t step,
+                    const char* part) {
+    const int64_t pad = size / 2;
+    layers::Conv2d options{.strides = {step, step}, .pads = {pad, pad, pad, pad}, .bias = false};
+    return layers::batchNorm(
+        layers::conv2d(y, filters, {size, size}, options, {name + ".conv" + part}), {},
+        {name + ".norm" + part});
+  };
+  Tensor y = relu(normed(x, channels, 1, 1, "1"));
+  y = relu(normed(y, channels, 3, stride, "2"));
+  y = normed(y, 4 * channels, 1, 1, "3");
+  return relu(y + (isFirst ? normed(x, 4 * channels, 1, stride, "4") : x));
+}
+
+Tensor resnet50(Tensor x) {
+  layers::Conv2d seven{.strides = {2, 2}, .pads = {3, 3, 3, 3}, .bias = false};
+  x = relu(layers::batchNorm(layers::conv2d(x, 64, {7, 7}, seven, {"conv1"}), {}, {"norm1"}));
+  x = maxPool(x, {3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+  const int blocks[] = {3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    for (int block = 0; block < blocks[stage]; ++block) {
+      x = bottleneck(x, int64_t{64} << stage, stage > 0 && block == 0 ? 2 : 1, block == 0,
+                     "layer" + std::to_string(stage) + "." + std::to_string(block));
+    }
+  }
+  return layers::dense(layers::globalAveragePool(x), 10, {}, {"head"});
+}
+
 /// Attention of several heads of x to itself.
 Tensor selfAttention(const Tensor& x, int64_t heads, bool causal, const std::string& name) {
   const int64_t length = x.dims()[1].size();
@@ -246,6 +276,7 @@ std::map<std::string, Network> all(Size size) {
   };
   if (size == Size::kFull) {
     networks.emplace("cnn20", classifier({1, 28, 28}, cnn20));
+    networks.emplace("resnet50", classifier({3, 224, 224}, resnet50));
   }
   return networks;
 }

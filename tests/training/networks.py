@@ -71,6 +71,27 @@ class Block(nn.Module):
         return functional.relu(y + (x if self.down is None else self.down(x)))
 
 
+class Bottleneck(nn.Module):
+    def __init__(self, inner, channels, stride, first):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inner, channels, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, stride, 1, bias=False)
+        self.norm2 = nn.BatchNorm2d(channels)
+        self.conv3 = nn.Conv2d(channels, 4 * channels, 1, bias=False)
+        self.norm3 = nn.BatchNorm2d(4 * channels)
+        self.down = None
+        if first:
+            self.down = nn.Sequential(nn.Conv2d(inner, 4 * channels, 1, stride, bias=False),
+                                      nn.BatchNorm2d(4 * channels))
+
+    def forward(self, x):
+        y = functional.relu(self.norm1(self.conv1(x)))
+        y = functional.relu(self.norm2(self.conv2(y)))
+        y = self.norm3(self.conv3(y))
+        return functional.relu(y + (x if self.down is None else self.down(x)))
+
+
 class SelfAttention(nn.Module):
     def __init__(self, width, heads, causal):
         super().__init__()
@@ -210,6 +231,17 @@ def resnet18(channels):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, 10))
 
 
+def resnet50():
+    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    inner = 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for block in range(blocks):
+            stride = 2 if stage > 0 and block == 0 else 1
+            layers.append(Bottleneck(inner, 64 << stage, stride, first=block == 0))
+            inner = 4 * (64 << stage)
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, 10))
+
+
 def autoencoder(widths):
     size, width = widths.picture, widths.dense
     return nn.Sequential(nn.Linear(size, width), nn.GELU(), nn.Linear(width, width // 2), nn.Tanh(),
@@ -232,6 +264,7 @@ MAKERS = {
     "mlp": lambda w: classifier([w.picture], mlp(w)),
     "cnn20": lambda w: classifier([1, 28, 28], cnn20()),
     "resnet18": lambda w: classifier([3, 32, 32], resnet18(w.channels)),
+    "resnet50": lambda w: classifier([3, 224, 224], resnet50()),
     "transformer": lambda w: classifier(
         [w.length, w.model],
         nn.Sequential(EncoderLayer(w), EncoderLayer(w), Mean(), nn.Linear(w.model, 10))),
@@ -242,6 +275,8 @@ MAKERS = {
                                      compared(functional.mse_loss)),
     "gan": lambda w: Network(Feed([1, 8, 8]), Feed([6]), Gan(w.channels), adversaries),
 }
+
+FULL_ONLY = ("cnn20", "resnet50")  # there is no small one of these
 
 
 def make(name, size):
