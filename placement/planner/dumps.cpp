@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "ir/dialect.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/passes.h"
@@ -78,9 +79,11 @@ class Exposed {
       attributes.push_back(function_.getResultAttrOfType<mlir::StringAttr>(i, ir::kNameAttr));
     }
     mlir::Builder builder(function_.getContext());
-    for (const auto& [value, name] : added_) {
+    for (size_t i = 0; i < added_.size(); ++i) {
+      const auto& [value, name] = added_[i];
       operands.push_back(value);
-      attributes.push_back(builder.getStringAttr(absl::StrCat(GR_DUMP_PREFIX, name)));
+      attributes.push_back(builder.getStringAttr(
+          absl::StrFormat("%s%0*d%s", GR_DUMP_PREFIX, GR_DUMP_DIGITS, i, name)));
     }
     return_->setOperands(operands);
     function_.setType(builder.getFunctionType(function_.getArgumentTypes(),

@@ -11,13 +11,15 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 9
+#define GR_COMPILER_API_VERSION 10
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
 
-/// The names of a plan's outputs that PlanRequest.dumps asked for begin with this.
+/// The names of a plan's outputs that PlanRequest.dumps asked for begin with this, and with so many
+/// digits: a number that puts them in the order of the graph.
 #define GR_DUMP_PREFIX "dump:"
+#define GR_DUMP_DIGITS 9
 
 /// Bytes of the caller, valid during the call.
 typedef struct GrBytes {

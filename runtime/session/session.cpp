@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/session/error_domain.h"
+#include "runtime/session/not_finite.h"
 #include "runtime/session/session_plans.h"
 #include "runtime/session/session_runs.h"
 #include "runtime/session/session_setup.h"
@@ -113,6 +114,22 @@ absl::StatusOr<TensorMap> Session::states() {
 absl::Status Session::setStates(const TensorMap& values) {
   Flights::Lock lock = impl_->runs.alone();
   return SessionStates(impl_->setup, impl_->plans.stateWorkers()).set(values);
+}
+
+absl::Status Session::revertLastRun() {
+  Flights::Lock lock = impl_->runs.alone();
+  GR_RETURN_IF_ERROR(SessionStates(impl_->setup, impl_->plans.stateWorkers()).checkAreHere());
+  if (const ActivePlan* last = impl_->plans.last()) {
+    last->own->revertStates();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Session::firstNotFinite(const std::string& graph,
+                                                    const TensorMap& inputs) {
+  GR_ASSIGN_OR_RETURN(TensorMap states, this->states());
+  return runtime::firstNotFinite(impl_->setup.model.path, impl_->setup.options, graph, inputs,
+                                 states);
 }
 
 std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {

@@ -133,8 +133,8 @@ struct SessionOptions {
   /// pattern. They are kept for that as outputs are, which may change what is fused and how long a
   /// run takes.
   std::vector<std::string> dumps;
-  /// Called on the thread that runs, for each value, when its stage has run; the tensor is valid
-  /// during the call.
+  /// Called on the thread that runs, for each value in the order of the graph, when its stage has
+  /// run; the tensor is valid during the call.
   std::function<void(const std::string& name, const HostTensor& value)> dumped;
   /// Told of what takes time, whenever that changes; from any thread, one call at a time. Must not
   /// call the session. Null: nobody is told.
@@ -330,6 +330,16 @@ class Session {
   /// Gives states their values for the next run, all or none: those of `values`, whose names,
   /// types and shapes must be the model's (NotFound, InvalidArgument; all problems at once).
   absl::Status setStates(const TensorMap& values);
+  /// Takes back what the last run, which has succeeded, changed in states: once, before they are
+  /// run with or set again. Unimplemented for a state on another process's worker.
+  absl::Status revertLastRun();
+
+  /// Returns what has the first NaN in a run of `graph` with these inputs and the states as they
+  /// are, or the first infinity if there is no NaN: "input 'x'", "state 'fc1/weight'", or the name
+  /// of the operation whose result it is, in quotes; "" if there is none. Runs the graph once more
+  /// in a session of its own, which keeps all values of the graph as it was written: those of
+  /// gradients are not among them. Changes nothing here.
+  absl::StatusOr<std::string> firstNotFinite(const std::string& graph, const TensorMap& inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.
   absl::Status prepare(absl::Span<const NamedSpec> inputs);

@@ -18,12 +18,13 @@
 namespace graphrun::runtime {
 namespace {
 
-/// Hands out what a stage made for SessionOptions::dumped.
+/// Hands out what a stage made for SessionOptions::dumped. Names begin with numbers that put them
+/// in the order of the graph.
 void tellDumps(const SessionOptions& options, absl::Span<const StageInput> made) {
   for (const StageInput& value : made) {
     absl::string_view name = value.name;
     if (absl::ConsumePrefix(&name, GR_DUMP_PREFIX) && options.dumped) {
-      options.dumped(std::string(name), *value.tensor);
+      options.dumped(std::string(name.substr(GR_DUMP_DIGITS)), *value.tensor);
     }
   }
 }

@@ -33,6 +33,13 @@ absl::Status SessionStates::checkIsHere(const std::string& state) const {
                         ErrorDomain::kRun);
 }
 
+absl::Status SessionStates::checkAreHere() const {
+  for (const auto& [name, first] : known()) {
+    GR_RETURN_IF_ERROR(checkIsHere(name));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<HostTensor> SessionStates::firstValue(uint32_t weight) const {
   const format::ModelFile& model = *setup_.model.model;
   absl::StatusOr<absl::Span<const uint8_t>> bytes = model.weight(weight);

@@ -21,6 +21,8 @@ class SessionStates {
   /// See Session::states and Session::setStates.
   absl::StatusOr<TensorMap> get();
   absl::Status set(const TensorMap& values);
+  /// Unimplemented names a state on another process's worker.
+  absl::Status checkAreHere() const;
 
  private:
   /// The states of all graphs: the indices of their first values in the model's weights.

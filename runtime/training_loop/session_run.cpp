@@ -78,14 +78,27 @@ absl::StatusOr<BatchResult> SessionRun::evaluate(const Batch& batch) {
   return run(kEvalGraph, batch);
 }
 
-absl::StatusOr<BatchResult> SessionRun::run(const char* graph, const Batch& batch) {
+absl::StatusOr<std::string> SessionRun::revertStep(const Batch& batch) {
+  GR_RETURN_IF_ERROR(session_.revertLastRun());
+  TensorMap inputs;
+  for (NamedTensor& input : inputsOf(batch)) {
+    inputs.emplace(std::move(input.name), std::move(input.tensor));
+  }
+  return session_.firstNotFinite(kStepGraph, inputs);
+}
+
+std::vector<NamedTensor> SessionRun::inputsOf(const Batch& batch) const {
   std::vector<NamedTensor> inputs;
   inputs.reserve(batch.inputs.size() + 1);
   for (const NamedTensor& input : batch.inputs) {
     inputs.push_back({nameOf(input), view(input.tensor)});
   }
   inputs.push_back({kTargetInput, view(batch.target)});
-  GR_RETURN_IF_ERROR(session_.run(graph, inputs, outputs_));
+  return inputs;
+}
+
+absl::StatusOr<BatchResult> SessionRun::run(const char* graph, const Batch& batch) {
+  GR_RETURN_IF_ERROR(session_.run(graph, inputsOf(batch), outputs_));
   return resultOf(graph, outputs_);
 }
 

@@ -26,9 +26,12 @@ class SessionRun final : public TrainingRun {
   explicit SessionRun(Session& session) : session_(session) {}
 
   absl::StatusOr<BatchResult> step(const Batch& batch) override;
+  absl::StatusOr<std::string> revertStep(const Batch& batch) override;
   absl::StatusOr<BatchResult> evaluate(const Batch& batch) override;
 
  private:
+  /// The inputs of a graph; they refer to the batch.
+  std::vector<NamedTensor> inputsOf(const Batch& batch) const;
   absl::StatusOr<BatchResult> run(const char* graph, const Batch& batch);
   /// The name of the model's input that a field of the data is for.
   std::string nameOf(const NamedTensor& input) const;

@@ -97,6 +97,7 @@ class TrainingLoop {
       }
       GR_RETURN_IF_ERROR(step(*batch, begin));
       if (options_.stopsOnNan && !std::isfinite(result_.loss)) {
+        GR_ASSIGN_OR_RETURN(result_.notFinite, run_.revertStep(*batch));
         return ended(FitEnd::kNan);
       }
       if (batch->endsEpoch || result_.steps == batches.end) {

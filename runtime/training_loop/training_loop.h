@@ -52,7 +52,7 @@ struct FitOptions {
   int64_t steps = 0;        ///< above 0: so many, in place of the epochs
   bool shuffles = true;     ///< each epoch has its own order
   uint64_t seed = 0;        ///< of these orders
-  bool stopsOnNan = false;  ///< ends behind a step whose loss is no finite number
+  bool stopsOnNan = false;  ///< takes a step back whose loss is no finite number, and ends
   /// Evaluated after each epoch and after the last step, smaller last batch included. Null: never.
   const Dataset* eval = nullptr;
   std::function<void(const StepReport&)> onStep{};
@@ -64,13 +64,14 @@ struct FitOptions {
 enum class FitEnd {
   kDone,
   kStopped,  ///< by shouldStop; the model is that of the last step
-  kNan,      ///< a loss was no finite number, and the options say to stop
+  kNan,      ///< a loss was no finite number; the model is that of the step before
 };
 
 struct FitResult {
   FitEnd end = FitEnd::kDone;
   int64_t steps = 0;                       ///< that were made
   double loss = 0;                         ///< of the last one
+  std::string notFinite;                   ///< of kNan: what made it, see TrainingRun::revertStep
   std::optional<Evaluation> evaluation{};  ///< the last that was finished
 };
 

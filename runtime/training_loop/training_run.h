@@ -32,6 +32,10 @@ class TrainingRun {
   /// Trains with a batch. The result is that of the parameters before they change; a step that
   /// fails changes none.
   virtual absl::StatusOr<BatchResult> step(const Batch& batch) = 0;
+  /// After a step with this batch whose loss is no finite number: makes the model what it was
+  /// before, and says what made the number: "state 'fc1/weight'", or an operation's name in quotes;
+  /// "" if that is not known.
+  virtual absl::StatusOr<std::string> revertStep(const Batch& batch) = 0;
   /// Compares with the targets and changes nothing. The last batch of an epoch may be smaller.
   virtual absl::StatusOr<BatchResult> evaluate(const Batch& batch) = 0;
 };

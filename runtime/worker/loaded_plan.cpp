@@ -411,6 +411,13 @@ absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlin
   return ok ? absl::OkStatus() : failureStatus();
 }
 
+void LoadedPlan::revertStates() {
+  std::lock_guard lock(runMutex_);
+  for (const auto& executor : executors_) {
+    executor->revertStates();
+  }
+}
+
 absl::Status LoadedPlan::runLane(uint64_t step, int64_t deadlineNanos, size_t lane,
                                  absl::FunctionRef<bool()> others) {
   if (inFlight_ == nullptr) {

@@ -104,6 +104,8 @@ class LoadedPlan {
   /// The status of the first failure carries a FirstCause. After a failure a plan with edges is
   /// broken and must be loaded again, and states are what they were before the step.
   absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
+  /// After a run that succeeded: makes states what they were before its last step. Once.
+  void revertStates();
   /// The same for one step on a lane; returns when `others` holds as well, which is called by any
   /// of the threads that run lanes, or the deadline has passed: see StepsInFlight.
   absl::Status runLane(uint64_t step, int64_t deadlineNanos, size_t lane,

@@ -30,6 +30,9 @@ class SessionTraining final : public SavableRun {
   absl::StatusOr<runtime::BatchResult> step(const runtime::Batch& batch) override {
     return run_.step(batch);
   }
+  absl::StatusOr<std::string> revertStep(const runtime::Batch& batch) override {
+    return run_.revertStep(batch);
+  }
   absl::StatusOr<runtime::BatchResult> evaluate(const runtime::Batch& batch) override {
     return run_.evaluate(batch);
   }

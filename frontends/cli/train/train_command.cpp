@@ -40,7 +40,8 @@ void addOptions(CLI::App& app, TrainOptions& options) {
       ->type_name("PATH=VALUE");
   addOutputFile(app, "--output", options.output, "Writes the trained model, also after Ctrl-C");
   app.add_flag("--stop-on-nan", options.stopsOnNan,
-               "Stops at a loss that is no finite number, with exit code 1 and no output");
+               "Stops at a loss that is no finite number and names what made it, with exit code 1 "
+               "and no output");
   options.place.add(app);
 }
 
@@ -122,10 +123,11 @@ absl::StatusOr<int> train(const TrainOptions& options, const OpenSavableRun& ope
   fit.shouldStop = [&] { return !isRead || interrupted(); };
   GR_ASSIGN_OR_RETURN(runtime::FitResult result, runtime::runTraining(*data, *run, fit));
   if (result.end == runtime::FitEnd::kNan) {
-    runtime::log(runtime::LogLevel::kError,
-                 absl::StrCat("the loss of step ", result.steps,
-                              " is no finite number; a smaller learning rate may help. No model "
-                              "is written"));
+    runtime::log(
+        runtime::LogLevel::kError,
+        absl::StrCat("the loss of step ", result.steps, " is no finite number",
+                     result.notFinite.empty() ? "" : ": the first one is of ", result.notFinite,
+                     "; a smaller learning rate may help. No model is written"));
     return static_cast<int>(kDiffers);
   }
   if (!options.output.empty()) {

@@ -111,6 +111,54 @@ TEST_CASE("a state that is set before the first run begins so, and a new session
   CHECK(only<float>(*session->run(TensorMap()), "is") == 7);  // the first graph
 }
 
+TEST_CASE("the last run is taken back, and only that") {
+  Cache cache;
+  std::vector<Graph> graphs = counting();
+  std::vector<Graph*> all = {&graphs[0], &graphs[1]};
+  auto session = open(saveModelToMemory(all), cache.options());
+  requireOk(session->revertLastRun());  // there was none
+  TensorMap x;
+  x.emplace("x", *HostTensor::from({10.0F}, {1}));
+  run(*session, "count", x);
+  run(*session, "count", x);
+  requireOk(session->revertLastRun());
+  requireOk(session->revertLastRun());  // it was taken back already
+  CHECK(only<float>(run(*session, "peek", {}), "is") == 1);
+  requireOk(session->revertLastRun());  // it changed nothing
+  CHECK(only<float>(run(*session, "peek", {}), "is") == 1);
+  run(*session, "count", x);
+  CHECK(only<float>(run(*session, "peek", {}), "is") == 2);
+}
+
+TEST_CASE("what first has no finite number is told by its name") {
+  Cache cache;
+  Graph g("logs");
+  Tensor x = g.input("x", ElementType::kF32, {2});
+  Tensor scale = g.state(*HostTensor::from({1.0F, 1.0F}, {2}), {"scale"});
+  Tensor scaled = mul(x, scale, {"scaled"});
+  Tensor y = add(log(scaled, {"a_log"}), 1.0, {"a_sum"});
+  g.update(scale, y);
+  g.output("y", exp(y, {"end"}));
+  auto session = open(g.saveToMemory(), cache.options());
+  auto first = [&](float a, float b) {
+    TensorMap inputs;
+    inputs.emplace("x", *HostTensor::from({a, b}, {2}));
+    absl::StatusOr<std::string> found = session->firstNotFinite("", inputs);
+    requireOk(found.status());
+    return *found;
+  };
+  CHECK(first(1, 2).empty());
+  CHECK(first(1, -2) == "'a_log'");
+  CHECK(first(3e38F, 1).empty());
+  CHECK(first(1, 0) == "'a_log'");  // minus infinity
+  CHECK(first(INFINITY, 1) == "input 'x'");
+  CHECK(session->states()->at("scale").as<float>()[1] == 1);  // nothing was changed
+  TensorMap set;
+  set.emplace("scale", *HostTensor::from({1.0F, NAN}, {2}));
+  requireOk(session->setStates(set));
+  CHECK(first(1, 1) == "state 'scale'");
+}
+
 TEST_CASE("a state sees its old value everywhere in a step: two change places") {
   Cache cache;
   Graph g("swap");

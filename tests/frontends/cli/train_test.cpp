@@ -46,6 +46,7 @@ class FakeRun : public SavableRun {
     return BatchResult{number == nanAt ? NAN : 1.0 / static_cast<double>(number),
                        {{"accuracy", 1, batch.samples}}};
   }
+  absl::StatusOr<std::string> revertStep(const Batch&) override { return "'log'"; }
   absl::StatusOr<BatchResult> evaluate(const Batch& batch) override {
     record_.evaluated.push_back(batch.samples);
     return BatchResult{static_cast<double>(batch.samples), {{"accuracy", 1, batch.samples}}};

@@ -22,6 +22,10 @@ class CountingRun : public TrainingRun {
     return BatchResult{number == nanAt ? NAN : 1.0 / static_cast<double>(number),
                        {{"accuracy", 1, batch.samples}}};
   }
+  absl::StatusOr<std::string> revertStep(const Batch&) override {
+    ++reverted;
+    return "'log'";
+  }
   absl::StatusOr<BatchResult> evaluate(const Batch& batch) override {
     evaluated.push_back(batch.samples);
     return BatchResult{static_cast<double>(batch.samples), {{"accuracy", 1, batch.samples}}};
@@ -30,6 +34,7 @@ class CountingRun : public TrainingRun {
   std::vector<std::vector<int64_t>> steps;  // the targets of each
   std::vector<int64_t> evaluated;           // samples of each batch
   int64_t nanAt = 0;
+  int reverted = 0;
 };
 
 /// Samples with the targets 0, 1 …
@@ -112,6 +117,8 @@ TEST_CASE("who stops gets no evaluation, and a loss that is no number may end th
   auto result = runTraining(*data, diverging, options);
   CHECK(result->end == FitEnd::kNan);
   CHECK(result->steps == 3);
+  CHECK(diverging.reverted == 1);
+  CHECK(result->notFinite == "'log'");
 }
 
 TEST_CASE("an evaluation alone, and numbers that are none of steps") {
