@@ -114,4 +114,17 @@ def GR_RecurrentBackwardOp : GR_BackwardOp<"recurrent_backward", [AttrSizedOpera
   }];
 }
 
+def GR_GridSampleBackwardOp : GR_BackwardOp<"grid_sample_backward"> {
+  let summary = "the gradients of gr.grid_sample with respect to its operands";
+  let description = [{
+    `gradient` is that of the result, the attributes are the operation's own. The results are the
+    gradients of the input and of the grid. A coordinate that `padding` moves to a border, and any of
+    `nearest`, has none.
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$grid, GR_Tensor:$gradient, GR_Interpolation:$mode,
+                       GR_BorderPadding:$padding,
+                       DefaultValuedAttr<BoolAttr, "false">:$align_corners);
+  let results = (outs GR_Tensor:$input_gradient, GR_Tensor:$grid_gradient);
+}
+
 #endif  // GRAPHRUN_IR_OPS_BACKWARD_TD

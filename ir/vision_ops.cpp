@@ -37,37 +37,78 @@ mlir::LogicalResult inferRegions(Op op, int64_t columns, Types& types) {
   return push(types, dims, elementOf(op.getInput()));
 }
 
-}  // namespace
-
-mlir::LogicalResult GridSampleOp::inferTypes(Types& types) {
-  std::optional<Dims> in = dimsOf(getInput());
-  std::optional<Dims> grid = dimsOf(getGrid());
-  if (mlir::failed(requireComputed(*this, getInput(), "input")) ||
-      mlir::failed(requireFloat(*this, getGrid(), "grid"))) {
+/// Fails unless the grid points into the input.
+template <typename Op>
+mlir::LogicalResult checkGrid(Op op) {
+  if (mlir::failed(requireFloat(op, op.getGrid(), "grid"))) {
     return mlir::failure();
   }
-  if (!in || !grid) {
-    return push(types, std::nullopt, elementOf(getInput()));
+  std::optional<Dims> in = dimsOf(op.getInput());
+  if (!in || !dimsOf(op.getGrid())) {
+    return mlir::success();
   }
-  if (in->size() < 3 || mlir::failed(requireRank(*this, getGrid(), "grid", in->size()))) {
-    return in->size() < 3 ? emitOpError() << "input is of rank " << in->size()
-                                          << ", expected N x C x spatial dims"
-                          : mlir::failure();
+  if (in->size() < 3) {
+    return op.emitOpError() << "input is of rank " << in->size()
+                            << ", expected N x C x spatial dims";
+  }
+  if (mlir::failed(requireRank(op, op.getGrid(), "grid", in->size()))) {
+    return mlir::failure();
   }
   Dim rank(static_cast<int64_t>(in->size()) - 2);
-  if (mlir::failed(requireDim(*this, getGrid(), "grid", 0, (*in)[0])) ||
-      mlir::failed(requireDim(*this, getGrid(), "grid", in->size() - 1, rank))) {
-    return mlir::failure();
+  return mlir::failure(mlir::failed(requireDim(op, op.getGrid(), "grid", 0, (*in)[0])) ||
+                       mlir::failed(requireDim(op, op.getGrid(), "grid", in->size() - 1, rank)));
+}
+
+/// The dims of the samples, where those of input and grid are known.
+template <typename Op>
+std::optional<Dims> sampledDims(Op op) {
+  std::optional<Dims> in = dimsOf(op.getInput());
+  std::optional<Dims> grid = dimsOf(op.getGrid());
+  if (!in || !grid) {
+    return std::nullopt;
   }
   Dims dims = {(*in)[0], (*in)[1]};
   dims.append(grid->begin() + 1, grid->end() - 1);
-  return push(types, dims, elementOf(getInput()));
+  return dims;
 }
-OpCost GridSampleOp::cost() {
-  return elementwiseCost(*this, getMode() == Interpolation::kNearest  ? 4
-                                : getMode() == Interpolation::kLinear ? 12
-                                                                      : 50);
+
+int64_t flopsOfSample(Interpolation mode) {
+  return mode == Interpolation::kNearest ? 4 : mode == Interpolation::kLinear ? 12 : 50;
 }
+
+}  // namespace
+
+mlir::LogicalResult GridSampleOp::inferTypes(Types& types) {
+  if (mlir::failed(requireComputed(*this, getInput(), "input")) || mlir::failed(checkGrid(*this))) {
+    return mlir::failure();
+  }
+  return push(types, sampledDims(*this), elementOf(getInput()));
+}
+OpCost GridSampleOp::cost() { return elementwiseCost(*this, flopsOfSample(getMode())); }
+
+mlir::LogicalResult GridSampleBackwardOp::inferTypes(Types& types) {
+  if (mlir::failed(requireFloat(*this, getInput(), "input")) ||
+      mlir::failed(requireSameElement(*this, getInput(), getGradient())) ||
+      mlir::failed(checkGrid(*this))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> sampled = sampledDims(*this);
+  std::optional<Dims> gradient = dimsOf(getGradient());
+  if (sampled && gradient) {
+    if (mlir::failed(requireRank(*this, getGradient(), "gradient", sampled->size()))) {
+      return mlir::failure();
+    }
+    for (size_t i = 0; i < sampled->size(); ++i) {
+      if (mlir::failed(requireDim(*this, getGradient(), "gradient", i, (*sampled)[i]))) {
+        return mlir::failure();
+      }
+    }
+  }
+  types.push_back(getInput().getType());
+  types.push_back(getGrid().getType());
+  return mlir::success();
+}
+OpCost GridSampleBackwardOp::cost() { return elementwiseCost(*this, 3 * flopsOfSample(getMode())); }
 
 mlir::LogicalResult RoiAlignOp::inferTypes(Types& types) {
   if (mlir::failed(requireIntVector(*this, getBatch(), "batch")) ||

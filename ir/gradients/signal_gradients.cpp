@@ -167,7 +167,17 @@ mlir::LogicalResult ResizeOp::buildGradient(GradientBuilder& b) {
 }
 
 mlir::LogicalResult GridSampleOp::buildGradient(GradientBuilder& b) {
-  return b.refuseAll("has no rule yet: gr.grid_sample_backward is to come");
+  llvm::SmallVector<mlir::NamedAttribute> attributes(getOperation()->getAttrs());
+  llvm::erase_if(attributes,
+                 [](auto attribute) { return attribute.getName().strref().starts_with("gr."); });
+  llvm::SmallVector<Term> gradients = b.emitMany(
+      "gr.grid_sample_backward", {b.operand(0), b.operand(1), b.gradient()}, attributes, 2);
+  for (unsigned i : {0U, 1U}) {
+    if (b.wants(i)) {
+      b.give(i, gradients[i]);
+    }
+  }
+  return mlir::success();
 }
 
 }  // namespace graphrun::ir

@@ -321,6 +321,8 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %grid = gr.constant dense<0.5> : tensor<2x3x5x2xf32> : tensor<2x3x5x2xf32>
   // CHECK: gr.grid_sample %{{.*}} {mode = "cubic", padding = "border"}
   %grid_sample = gr.grid_sample %x, %grid {mode = "cubic", padding = "border"} : (tensor<2x4x6x6xf32>, tensor<2x3x5x2xf32>) -> tensor<2x4x3x5xf32>
+  // CHECK-NEXT: gr.grid_sample_backward %{{.*}} {mode = "cubic", padding = "border"}
+  %grid_sample_backward:2 = gr.grid_sample_backward %x, %grid, %grid_sample {mode = "cubic", padding = "border"} : (tensor<2x4x6x6xf32>, tensor<2x3x5x2xf32>, tensor<2x4x3x5xf32>) -> (tensor<2x4x6x6xf32>, tensor<2x3x5x2xf32>)
   %rois = gr.constant dense<1.0> : tensor<2x4xf32> : tensor<2x4xf32>
   // CHECK: gr.roi_align %{{.*}} {height = 2 : i64, kind = "mean", width = 3 : i64}
   %roi_align = gr.roi_align %x, %rois, %i {kind = "mean", height = 2 : i64, width = 3 : i64} : (tensor<2x4x6x6xf32>, tensor<2x4xf32>, tensor<2xi64>) -> tensor<2x4x2x3xf32>

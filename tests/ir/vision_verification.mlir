@@ -287,3 +287,27 @@ func.func @dim_beyond_a_dim(%x: tensor<1x2x4x4xf32>) {
   %0 = gr.resize %x sizes %s {mode = "linear", coordinates = "half_pixel", policy = "not_smaller", axes = array<i64: 0, 1, 2, 3>, rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xi64>) -> tensor<*xf32>
   return
 }
+
+// -----
+
+func.func @grid_gradient(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x5x2xf32>, %d: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{dim 3 of gradient is 4, expected 5}}
+  %0:2 = gr.grid_sample_backward %x, %g, %d {mode = "linear", padding = "zeros"} : (tensor<1x2x4x4xf32>, tensor<1x3x5x2xf32>, tensor<1x2x3x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x3x5x2xf32>)
+  return
+}
+
+// -----
+
+func.func @grid_gradient_rank(%x: tensor<1x2x4x4xf32>, %g: tensor<1x3x5x2xf32>, %d: tensor<1x2x3xf32>) {
+  // expected-error @below {{gradient is of rank 3, expected 4}}
+  %0:2 = gr.grid_sample_backward %x, %g, %d {mode = "linear", padding = "zeros"} : (tensor<1x2x4x4xf32>, tensor<1x3x5x2xf32>, tensor<1x2x3xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x3x5x2xf32>)
+  return
+}
+
+// -----
+
+func.func @grid_gradient_integers(%x: tensor<1x2x4x4xi32>, %g: tensor<1x3x5x2xf32>, %d: tensor<1x2x3x5xi32>) {
+  // expected-error @below {{input has element type 'i32', expected a floating-point type}}
+  %0:2 = gr.grid_sample_backward %x, %g, %d {mode = "linear", padding = "zeros"} : (tensor<1x2x4x4xi32>, tensor<1x3x5x2xf32>, tensor<1x2x3x5xi32>) -> (tensor<1x2x4x4xi32>, tensor<1x3x5x2xf32>)
+  return
+}

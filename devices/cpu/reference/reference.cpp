@@ -8,17 +8,18 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family : {referenceConvert(),   referenceElementwise(),
-                      referenceMath(),      referenceNn(),
-                      referenceNorm(),      referenceAttention(),
-                      referenceTensor(),    referenceSlice(),
-                      referenceIndex(),     referencePositions(),
-                      referenceOrder(),     referenceBoxes(),
-                      referenceRandom(),    referenceLookup(),
-                      referenceTrees(),     referenceVision(),
-                      referenceRegions(),   referenceBlocks(),
-                      referenceRecurrent(), referenceRecurrentBackward(),
-                      referenceSignal(),    referenceBackward()}) {
+  for (auto family : {referenceConvert(),     referenceElementwise(),
+                      referenceMath(),        referenceNn(),
+                      referenceNorm(),        referenceAttention(),
+                      referenceTensor(),      referenceSlice(),
+                      referenceIndex(),       referencePositions(),
+                      referenceOrder(),       referenceBoxes(),
+                      referenceRandom(),      referenceLookup(),
+                      referenceTrees(),       referenceVision(),
+                      referenceRegions(),     referenceBlocks(),
+                      referenceRecurrent(),   referenceRecurrentBackward(),
+                      referenceSignal(),      referenceBackward(),
+                      referenceGridBackward()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -172,6 +173,10 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
     case TypeRule::kRegions:
       return moves && runtime::isFloat(type) && inputs.size() > 1 && inputs[1] == type &&
              integersFrom(inputs, 2);
+    case TypeRule::kSamples:
+      return outputs.size() == 2 && inputs.size() == 3 && runtime::isFloat(type) &&
+             runtime::isFloat(inputs[1]) && inputs[0] == type && inputs[2] == type &&
+             outputs[1] == inputs[1];
     case TypeRule::kGenerate:
       return runtime::isFloat(type) && integersFrom(inputs, 0);
   }

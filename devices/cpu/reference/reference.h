@@ -38,6 +38,7 @@ enum class TypeRule {
   kIndices,         ///< any operands; the results are i64
   kMoveIndices,     ///< as kMove for the first result, the others are i64
   kRegions,         ///< the first two operands of one floating-point type, a third one an integer
+  kSamples,         ///< floating-point: the second operand and result of one type, others of one
   kGenerate         ///< integers; the result is floating point
 };
 
@@ -86,6 +87,7 @@ absl::Span<const ReferenceEntry> referenceRecurrent();
 absl::Span<const ReferenceEntry> referenceRecurrentBackward();
 absl::Span<const ReferenceEntry> referenceSignal();
 absl::Span<const ReferenceEntry> referenceBackward();
+absl::Span<const ReferenceEntry> referenceGridBackward();
 
 }  // namespace graphrun::devices::cpu
 

@@ -100,6 +100,17 @@ inline BackwardCase batchNormTrainingCase(const Dims& dims) {
           {dims, channels, channels}};
 }
 
+/// `grid` has the spatial dims of the samples, and a point's coordinates.
+inline BackwardCase gridSampleCase(const Dims& in, const Dims& grid, const std::string& mode,
+                                   const std::string& padding) {
+  Dims out = {in[0], in[1]};
+  out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
+  return {"gr.grid_sample_backward",
+          {{"mode", mode}, {"padding", padding}},
+          {in, grid, out},
+          {in, grid}};
+}
+
 /// What of a layer is not usual.
 struct RecurrentBackward {
   std::string cell;
@@ -181,6 +192,10 @@ inline std::vector<BackwardCase> backwardCases() {
   cases.push_back(layerNormCase({2, 3, 4}, 1));
   cases.push_back(layerNormCase({3, 700}, 1));
   cases.push_back(layerNormCase({6}, 0));
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    cases.push_back(gridSampleCase({2, 3, 4, 5}, {2, 3, 2, 2}, mode, "border"));
+    cases.push_back(gridSampleCase({1, 2, 7}, {1, 9, 1}, mode, "zeros"));
+  }
   for (const RecurrentBackward& layer : {RecurrentBackward{"rnn", 3, 2, 5},
                                          {"rnn", 2, 3, 4, true, false, false, false, 0.5},
                                          {"gru", 3, 2, 4},

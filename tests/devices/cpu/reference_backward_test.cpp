@@ -122,6 +122,10 @@ TEST_CASE("backward operations of wrong shapes are refused") {
   BackwardCase wrong = lstm;
   wrong.inputs[3] = {2, 3};
   CHECK(refused(wrong.operation, wrong.attributes, wrong.inputs, wrong.outputs));
+  const BackwardCase grid = gridSampleCase({2, 3, 4, 5}, {2, 3, 2, 2}, "linear", "border");
+  CHECK(refused(grid.operation, grid.attributes, grid.inputs, {{2, 3, 4, 5}, {2, 2, 3, 2}}));
+  CHECK(refused(grid.operation, grid.attributes, {{2, 3, 4, 5}, {2, 3, 2, 2}, {2, 3, 2, 3}},
+                grid.outputs));
   CHECK(refused("gr.softmax_backward", {}, {{2, 3}, {3, 2}}, {{2, 3}}));
   CHECK(refused("gr.softmax_backward", {{"axis", int64_t{2}}}, {{2, 3}, {2, 3}}, {{2, 3}}));
   CHECK(refused("gr.layer_norm_backward", {}, {{2, 3}, {1}, {2, 3}}, {{2, 3}, {1}, {1}}));

@@ -74,6 +74,21 @@ void addResizes(std::vector<RuleCase>& cases) {
                    "antialias = true, operandSegmentSizes = array<i32: 1, 0, 1, 0>"});
 }
 
+void addGridSamples(std::vector<RuleCase>& cases) {
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      for (const char* corners : {"true", "false"}) {
+        std::string attributes = absl::StrCat("mode = \"", mode, "\", padding = \"", padding,
+                                              "\", align_corners = ", corners);
+        // Points lie within the picture and beyond its borders.
+        cases.push_back({"gr.grid_sample", {"1x2x3x4", "1x2x2x2"}, attributes, -1.3, 1.3});
+        cases.push_back({"gr.grid_sample", {"2x1x5", "2x2x1"}, attributes, -2.5, 2.5});
+        cases.push_back({"gr.grid_sample", {"1x1x2x3x2", "1x1x2x1x3"}, attributes, -1.15, 1.15});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<RuleCase> signalCases() {
@@ -81,6 +96,7 @@ std::vector<RuleCase> signalCases() {
   addTransforms(cases);
   addBlocks(cases);
   addResizes(cases);
+  addGridSamples(cases);
   return cases;
 }
 

@@ -23,6 +23,7 @@
 // CHECK-NEXT: unsupported: gr.unique:
 // CHECK-NEXT: unsupported: gr.non_max_suppression:
 // CHECK-NEXT: unsupported: gr.det:
+// CHECK-NEXT: unsupported: gr.grid_sample_backward:
 // CHECK-NEXT: unsupported: gr.roi_max_pool:
 // CHECK-NEXT: unsupported: gr.deform_conv:
 // CHECK-NEXT: unsupported: gr.evaluated:
