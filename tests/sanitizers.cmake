@@ -15,7 +15,7 @@ endif()
 add_custom_target(${GRAPHRUN_SANITIZER}_tests)
 # Folders with all of their tests, and single tests.
 set(GRAPHRUN_SANITIZED runtime/transport runtime/data runtime/executor runtime/control runtime/worker runtime/session
-    cpu_threads_test)
+    runtime/training_loop cpu_threads_test)
 if(GRAPHRUN_SANITIZER STREQUAL "asan")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Most kernels of the library are chosen only where regions of threads tell of NaN: GCC's do

@@ -1,8 +1,11 @@
 // Trains a denoising autoencoder (Vincent et al., 2008): it gets digits with noise, and is to give
 // them without. The picture has, in its three rows, digits with noise, what the model makes of
 // them, and the digits themselves.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <random>
 
 #include "example.h"
@@ -53,10 +56,8 @@ Tensor autoencoder(Graph& g) {
 /// Writes what the model makes of the first digits.
 absl::Status draw(Trainer& trainer, const Dataset& noisy, const std::string& path) {
   constexpr int64_t kDigits = 12;
-  std::vector<int64_t> indices;
-  for (int64_t i = 0; i < kDigits; ++i) {
-    indices.push_back(i);
-  }
+  std::vector<int64_t> indices(kDigits);
+  std::iota(indices.begin(), indices.end(), 0);
   std::vector<HostTensor> inputs;
   inputs.emplace_back(TensorSpec{ElementType::kF32, {kDigits, 784}});
   HostTensor clean(TensorSpec{ElementType::kF32, {kDigits, 784}});
@@ -64,16 +65,13 @@ absl::Status draw(Trainer& trainer, const Dataset& noisy, const std::string& pat
   TensorMap image;
   image["image"] = inputs[0].clone();
   GR_ASSIGN_OR_RETURN(HostTensor logits, trainer.predict(image));
-  std::vector<float> pixels;
-  for (float pixel : inputs[0].as<float>()) {
-    pixels.push_back(pixel);
-  }
-  for (float logit : logits.as<float>()) {
-    pixels.push_back(1 / (1 + std::exp(-logit)));
-  }
-  for (float pixel : clean.as<float>()) {
-    pixels.push_back(pixel);
-  }
+  const absl::Span<float> noise = inputs[0].as<float>();
+  const absl::Span<float> made = logits.as<float>();
+  const absl::Span<float> digits = clean.as<float>();
+  std::vector<float> pixels(noise.begin(), noise.end());
+  std::transform(made.begin(), made.end(), std::back_inserter(pixels),
+                 [](float logit) { return 1 / (1 + std::exp(-logit)); });
+  pixels.insert(pixels.end(), digits.begin(), digits.end());
   return writePictures(path, pixels, kDigits);
 }
 

@@ -64,9 +64,9 @@ Graph drawing() {
 }
 
 absl::StatusOr<HostTensor> noise(std::mt19937& random) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < kBatch * kNoise; ++i) {
-    values.push_back(static_cast<float>(random()) / static_cast<float>(1U << 31U) - 1);
+  std::vector<float> values(kBatch * kNoise);
+  for (float& value : values) {
+    value = static_cast<float>(random()) / static_cast<float>(1U << 31U) - 1;
   }
   return HostTensor::from(values, {kBatch, kNoise});
 }

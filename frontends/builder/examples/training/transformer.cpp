@@ -31,6 +31,7 @@ absl::StatusOr<Text> readText(const std::string& path) {
   }
   const std::set<char> found(all.begin(), all.end());
   Text text{.characters = {found.begin(), found.end()}};
+  text.numbers.reserve(all.size());
   for (char c : all) {
     text.numbers.push_back(static_cast<int64_t>(text.characters.find(c)));
   }
