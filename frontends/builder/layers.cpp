@@ -1,5 +1,6 @@
 #include "frontends/builder/layers.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -143,6 +144,30 @@ Tensor layerNorm(const Tensor& x, double epsilon, const At& at) {
   Tensor scale = layer.weight("scale", {size}, init::ones());
   Tensor bias = layer.weight("bias", {size}, init::zeros());
   return builder::layerNorm(x, scale, {.bias = bias, .epsilon = epsilon}, layer.at("layer_norm"));
+}
+
+Tensor recurrent(const Tensor& x, Cell cell, int64_t units, const Recurrent& options,
+                 const At& at) {
+  Layer layer("recurrent", x, at);
+  layer.requireRank(3, "3 dims, N x T x C");
+  layer.requirePositive("units", units);
+  const int64_t in = layer.ready() ? layer.sizeOfDim(2) : 0;
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  const double bound = 1 / std::sqrt(static_cast<double>(units));
+  const Initializer init = options.weights.value_or(init::uniform(-bound, bound));
+  const int64_t gates = (cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1) * units;
+  const RecurrentWeights weights{.input = layer.weight("weight", {gates, in}, init),
+                                 .hidden = layer.weight("recurrent", {gates, units}, init),
+                                 .bias = layer.weight("bias", {gates}, init::zeros())};
+  const Tensor width = layer.constant("units").take(*HostTensor::from({units}, {1}));
+  const Tensor batch = concat({shape(x, 0, 1, layer.at("batch")), width}, 0, layer.at("dims"));
+  const Tensor zeros = fill(batch, 0, x.elementType(), layer.at("zeros"));
+  const Tensor hidden =
+      builder::recurrent(transpose(x, {1, 0, 2}, layer.at("steps")), cell, weights, zeros,
+                         cell == Cell::kLstm ? zeros : Tensor(), layer.at("cell"));
+  return options.sequences ? transpose(hidden, {1, 0, 2}, layer.at("sequences")) : hidden[-1];
 }
 
 Tensor dropout(const Tensor& x, double rate, int64_t seed, const At& at) {

@@ -4,6 +4,7 @@
 #define GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "frontends/builder/initializer.h"
@@ -43,6 +44,16 @@ Tensor batchNorm(const Tensor& x, const BatchNorm& options = {}, const At& at = 
 
 /// Normalisation over the last dim, with scale 1 and bias 0.
 Tensor layerNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});
+
+struct Recurrent {
+  bool sequences = false;  ///< the hidden values behind each step, else behind the last one
+  /// Fills "weight" and "recurrent"; default: uniform within 1 / sqrt(units), as in PyTorch.
+  std::optional<Initializer> weights{};
+};
+/// A recurrent cell over the steps of N x T x C, which begins with zeros: N x units, or N x T x
+/// units. The weights are those of builder::recurrent, with a bias that begins with zeros.
+Tensor recurrent(const Tensor& x, Cell cell, int64_t units, const Recurrent& options = {},
+                 const At& at = {});
 
 /// In a graph that trains: each element is 0 with probability `rate`, which is in [0, 1), and else
 /// divided by 1 - rate (Srivastava et al., 2014); others in each step, which the state "step"

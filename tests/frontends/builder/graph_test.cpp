@@ -245,6 +245,20 @@ TEST_CASE("layers make their weights and name them") {
   CHECK_FALSE(llvm::is_contained(labels, "dense_0/bias"));
 }
 
+TEST_CASE("recurrent layers take batches of sequences") {
+  Graph g("recurrent", Mode::kTraining);
+  Tensor x = g.input("x", ElementType::kF32, {Dim("N"), Dim("T"), 3});
+  CHECK(layers::recurrent(x, Cell::kLstm, 5).toString() == "Nx5xf32");
+  CHECK(layers::recurrent(x, Cell::kRnn, 5).toString() == "Nx5xf32");
+  CHECK(layers::recurrent(x, Cell::kGru, 5, {.sequences = true}, "gru").toString() == "NxTx5xf32");
+  const std::vector<Tensor> weights = g.parameters("gru/");
+  REQUIRE(weights.size() == 3);
+  CHECK(weights[0].toString() == "15x3xf32");
+  CHECK(weights[1].toString() == "15x5xf32");
+  CHECK(weights[2].toString() == "15xf32");
+  CHECK(g.status().ok());
+}
+
 TEST_CASE("a graph may grow after it was saved") {
   Graph g("grows");
   Tensor x = g.input("x", ElementType::kF32, {2});

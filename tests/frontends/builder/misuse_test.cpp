@@ -238,6 +238,8 @@ TEST_CASE("layers") {
              Contains("input is *xf32, expected a rank of at least 1"));
   CHECK_THAT(problemOf([](Fixture& f) { layers::dense(f.i, 8); }),
              Contains("dense 'dense_0': input is 4x6xi64, expected a floating-point type"));
+  CHECK_THAT(problemOf([](Fixture& f) { layers::recurrent(f.m, Cell::kGru, 8); }),
+             Contains("input is 4x6xf32, expected 3 dims, N x T x C"));
   CHECK_THAT(problemOf([](Fixture& f) { layers::dropout(f.m, 1.0); }),
              Contains("rate is 1, expected at least 0 and below 1"));
   CHECK_THAT(problemOf([](Fixture& f) { layers::dropout(f.i, 0.5); }),

@@ -21,7 +21,7 @@ DIGITS = ["abcdef", "bc", "abged", "abgcd", "fgbc", "afgcd", "afgedc", "abc", "a
 SEGMENTS = {"a": (0, 0, 1, 0), "b": (1, 0, 1, 1), "c": (1, 1, 1, 2), "d": (0, 2, 1, 2), "e": (0, 1, 0, 2),
             "f": (0, 0, 0, 1), "g": (0, 1, 1, 1)}
 # program -> (steps, the most that the mean loss of the last tenth may be of the first tenth's)
-LIMITS = {"train_mlp": (60, 0.3), "train_lenet": (40, 0.5), "train_resnet": (12, 0.7), "train_lstm": (40, 0.8),
+LIMITS = {"train_mlp": (60, 0.3), "train_lenet": (40, 0.5), "train_resnet": (12, 0.7), "train_lstm": (60, 0.6),
           "train_denoising_autoencoder": (60, 0.7), "train_gan": (60, 0.8), "train_transformer": (40, 0.6)}
 
 
