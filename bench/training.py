@@ -10,7 +10,7 @@ import report
 
 # network: (batch, least times as fast as PyTorch)
 NETWORKS = {"lenet": (64, 1.3), "mlp": (128, 1.3), "cnn20": (64, 1.3), "resnet18": (32, 1.3),
-            "transformer": (32, 1.3), "resnet50": (8, 1.15)}
+            "transformer": (32, 1.3), "lstm": (32, 1.3), "resnet50": (8, 1.15)}
 STEPS = 20
 PEERS = {"eager": [], "compiled": ["--compile"]}
 # PyTorch's loss of the first step is ours but for rounding. Those after it may drift: where a

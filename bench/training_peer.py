@@ -48,7 +48,7 @@ def main():
     load(model, args.folder)
     x = torch.from_numpy(np.load(f"{args.folder}/x.npy"))
     target = torch.from_numpy(np.load(f"{args.folder}/target.npy"))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    optimizer = torch.optim.SGD(networks.trained(model), lr=0.01, momentum=0.9)
     run = torch.compile(model) if args.compile else model
     losses, millis = [], []
     for _ in range(args.steps):

@@ -10,7 +10,7 @@ using Objectives = std::vector<Objective>;
 
 /// What sizes the networks.
 struct Widths {
-  int64_t picture, dense, channels, model, inner, heads, length, hidden;
+  int64_t picture, dense, channels, model, inner, heads, length, features, hidden;
 };
 
 Widths widthsOf(Size size) {
@@ -21,6 +21,7 @@ Widths widthsOf(Size size) {
                                       .inner = 2048,
                                       .heads = 8,
                                       .length = 64,
+                                      .features = 128,
                                       .hidden = 256}
                              : Widths{.picture = 20,
                                       .dense = 16,
@@ -29,6 +30,7 @@ Widths widthsOf(Size size) {
                                       .inner = 12,
                                       .heads = 2,
                                       .length = 5,
+                                      .features = 3,
                                       .hidden = 6};
 }
 
@@ -163,6 +165,11 @@ Tensor encoder(Tensor x, const Widths& widths) {
   return layers::dense(mean(x, {1}), 10, {}, {"head"});
 }
 
+/// A cell over the steps of a sequence, whose last hidden values are classified.
+Tensor recurrent(const Tensor& x, Cell cell, int64_t hidden) {
+  return layers::dense(layers::recurrent(x, cell, hidden, {}, {"cell"}), 10, {}, {"head"});
+}
+
 /// A decoder as GPT-2's: it normalises in front of each part, and tells each next token.
 Objectives decoder(const Task& task, int64_t vocabulary, const Widths& widths) {
   Initializer small = init::normal(0, 0.02);
@@ -257,6 +264,10 @@ std::map<std::string, Network> all(Size size) {
        classifier({3, 32, 32}, [w](const Tensor& x) { return resnet18(x, w.channels); })},
       {"transformer",
        classifier({w.length, w.model}, [w](const Tensor& x) { return encoder(x, w); })},
+      {"lstm", classifier({w.length, w.features},
+                          [w](const Tensor& x) { return recurrent(x, Cell::kLstm, w.hidden); })},
+      {"gru", classifier({w.length, w.features},
+                         [w](const Tensor& x) { return recurrent(x, Cell::kGru, w.hidden); })},
       {"decoder",
        {.x = {{w.length}, kTokens},
         .target = {{w.length}, kTokens},

@@ -21,12 +21,15 @@ class Widths:
     inner: int
     heads: int
     length: int
+    features: int
     hidden: int
 
 
 SIZES = {
-    "full": Widths(picture=784, dense=1024, channels=64, model=512, inner=2048, heads=8, length=64, hidden=256),
-    "small": Widths(picture=20, dense=16, channels=4, model=8, inner=12, heads=2, length=5, hidden=6),
+    "full": Widths(picture=784, dense=1024, channels=64, model=512, inner=2048, heads=8, length=64, features=128,
+                   hidden=256),
+    "small": Widths(picture=20, dense=16, channels=4, model=8, inner=12, heads=2, length=5, features=3,
+                    hidden=6),
 }
 
 
@@ -47,10 +50,14 @@ class Network:
     objectives: typing.Callable
 
 
+def trained(module):
+    """The parameters that are trained, in order."""
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
 def classified(module, x, target):
     logits = module(x)
-    return [(functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), target.reshape(-1)),
-             list(module.parameters()))]
+    return [(functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), target.reshape(-1)), trained(module))]
 
 
 class Block(nn.Module):
@@ -152,6 +159,39 @@ class Mean(nn.Module):
         return x.mean(dim=1)
 
 
+class Lstm(nn.Module):
+    """An LSTM's last hidden values. It has one bias, as ours has: PyTorch's second one stays 0."""
+
+    def __init__(self, features, hidden):
+        super().__init__()
+        self.layer = nn.LSTM(features, hidden, batch_first=True)
+        self.layer.bias_hh_l0.requires_grad_(False).zero_()
+
+    def forward(self, x):
+        return self.layer(x)[0][:, -1]
+
+
+class Gru(nn.Module):
+    """A GRU's last hidden values. It resets them before their product, as ONNX's does by default; nn.GRU does behind."""
+
+    def __init__(self, features, hidden):
+        super().__init__()
+        self.input = nn.Parameter(torch.zeros(3 * hidden, features))
+        self.recurrent = nn.Parameter(torch.zeros(3 * hidden, hidden))
+        self.bias = nn.Parameter(torch.zeros(3 * hidden))
+
+    def forward(self, x):
+        updates, resets, news = self.recurrent.chunk(3)
+        hidden = x.new_zeros(len(x), updates.shape[1])
+        for step in x.unbind(1):
+            update, reset, new = functional.linear(step, self.input, self.bias).chunk(3, dim=1)
+            update = torch.sigmoid(update + hidden @ updates.t())
+            reset = torch.sigmoid(reset + hidden @ resets.t())
+            new = torch.tanh(new + (reset * hidden) @ news.t())
+            hidden = (1 - update) * new + update * hidden
+        return hidden
+
+
 class UNet(nn.Module):
     def __init__(self, channels):
         super().__init__()
@@ -191,8 +231,8 @@ def adversaries(module, x, z):
         return functional.binary_cross_entropy_with_logits(logits, torch.full_like(logits, wanted))
 
     real, made = module.discriminator(x), module.discriminator(module.generator(z))
-    return [(crossentropy(real, 1) + crossentropy(made, 0), list(module.discriminator.parameters())),
-            (crossentropy(made, 1), list(module.generator.parameters()))]
+    return [(crossentropy(real, 1) + crossentropy(made, 0), trained(module.discriminator)),
+            (crossentropy(made, 1), trained(module.generator))]
 
 
 def lenet():
@@ -255,7 +295,7 @@ def classifier(sample, module):
 
 def compared(loss):
     """Objectives of a module whose output is compared with the target."""
-    return lambda module, x, target: [(loss(module(x), target), list(module.parameters()))]
+    return lambda module, x, target: [(loss(module(x), target), trained(module))]
 
 
 # name to a function of Widths
@@ -268,6 +308,10 @@ MAKERS = {
     "transformer": lambda w: classifier(
         [w.length, w.model],
         nn.Sequential(EncoderLayer(w), EncoderLayer(w), Mean(), nn.Linear(w.model, 10))),
+    "lstm": lambda w: classifier([w.length, w.features],
+                                 nn.Sequential(Lstm(w.features, w.hidden), nn.Linear(w.hidden, 10))),
+    "gru": lambda w: classifier([w.length, w.features],
+                                nn.Sequential(Gru(w.features, w.hidden), nn.Linear(w.hidden, 10))),
     "decoder": lambda w: Network(Feed([w.length], TOKENS), Feed([w.length], TOKENS), Decoder(w), classified),
     "unet": lambda w: Network(Feed([1, 16, 16]), Feed([1, 16, 16]), UNet(w.channels),
                               compared(functional.binary_cross_entropy_with_logits)),
@@ -287,4 +331,4 @@ def make(name, size):
 def stored(module):
     """Pairs of a parameter and whether GraphRun has it transposed, in order: a dense layer's matrix is in x out."""
     owners = {id(part.weight) for part in module.modules() if isinstance(part, nn.Linear)}
-    return [(parameter, id(parameter) in owners) for parameter in module.parameters()]
+    return [(parameter, id(parameter) in owners) for parameter in trained(module)]

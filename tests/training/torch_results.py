@@ -26,7 +26,7 @@ BATCHES = 5  # the steps take these batches in turn
 SAMPLES = 16  # so many elements of a gradient are written out
 # Networks whose curves are compared, and how: optimizer and options of torch.optim. With Adam's usual eps rounding of
 # gradients near zero becomes steps: PyTorch's own f32 then leaves its f64 by 2 % with LeNet, else by 1e-6.
-CURVES = ["mlp", "lenet", "transformer", "decoder"]
+CURVES = ["mlp", "lenet", "lstm", "transformer", "decoder"]
 OPTIMIZERS = {
     "sgd": (torch.optim.SGD, {"lr": 0.05}),
     "momentum": (torch.optim.SGD, {"lr": 0.005, "momentum": 0.9}),
@@ -58,12 +58,10 @@ def fed(feed, number):
 def bounds(module, parameter):
     """The range of a parameter's first values."""
     for part in module.modules():
-        if parameter is getattr(part, "weight", None):
-            if isinstance(part, (nn.LayerNorm, nn.BatchNorm2d)):
-                return 0.8, 1.2
-            bound = round(1.5 / math.sqrt(math.prod(parameter.shape[1:])), 3)
-            return -bound, bound
-    return -0.1, 0.1
+        if isinstance(part, (nn.LayerNorm, nn.BatchNorm2d)) and parameter is part.weight:
+            return 0.8, 1.2
+    bound = round(1.5 / math.sqrt(math.prod(parameter.shape[1:])), 3) if parameter.dim() > 1 else 0.1
+    return -bound, bound
 
 
 def first(module):
@@ -108,7 +106,7 @@ def curve(name, optimizer):
     module = network.module.double().train()
     first(module)
     kind, options = OPTIMIZERS[optimizer]
-    stepper = kind(module.parameters(), **options)
+    stepper = kind(networks.trained(module), **options)
     losses = []
     for step in range(STEPS):
         batch = step % BATCHES
