@@ -14,8 +14,11 @@ namespace {
 
 struct Plan : RecurrentPlan {
   int64_t panels() const { return (hidden + kPanel - 1) / kPanel; }
-  /// Floats of scratch for a panel: its recurrent weights and the gradients of its hidden values.
-  int64_t panelFloats() const { return (gates() * hidden + batch) * kPanel; }
+  /// Floats of scratch for a panel: its recurrent weights, the gradients of its hidden values, and
+  /// those of r h.
+  int64_t panelFloats() const {
+    return (gates() * hidden + (resetsFirst ? 2 : 1) * batch) * kPanel;
+  }
   int64_t threads() const {
     int64_t work = batch * gates() * hidden * hidden;  // of one step
     return std::min<int64_t>(
@@ -48,6 +51,12 @@ class Run {
         makeSums(p, done);
       }
 #pragma omp barrier
+      if constexpr (Cell::kResetsFirst) {
+        for (int64_t p = begin; p < end; ++p) {
+          goThroughReset(p, done);
+        }
+#pragma omp barrier
+      }
       for (int64_t i = begin; i < end; ++i) {
         multiply(done % 2 == 0 ? i : begin + end - 1 - i, done);
       }
@@ -62,6 +71,10 @@ class Run {
   /// Rows of lanesOf(panel) values; those beyond the hidden values are zeros.
   float* hidden(int64_t panel) const {
     return recurrent(panel) + plan_.gates() * plan_.hidden * kPanel;
+  }
+  /// The same of r h, which only a cell whose reset comes first has.
+  float* inner(int64_t panel) const {
+    return hidden(panel) + (Cell::kResetsFirst ? plan_.batch * kPanel : 0);
   }
   int64_t widthOf(int64_t panel) const { return std::min(kPanel, plan_.hidden - panel * kPanel); }
   /// The columns of the panel: whole vectors.
@@ -97,8 +110,10 @@ class Run {
     }
   }
 
-  /// The gradients of the sums of one panel's hidden values, at the step done as number `done`.
-  void makeSums(int64_t panel, int64_t done) const {
+  /// Calls `body` for each sequence's hidden values of one panel, at the step done as number
+  /// `done`.
+  template <typename Body>
+  void forSequences(int64_t panel, int64_t done, const Body& body) const {
     const int64_t size = plan_.batch * plan_.hidden;
     const int64_t t = plan_.stepAt(done);
     const float* carried = done == 0 ? t_.initial : t_.carried + plan_.stepAt(done - 1) * size;
@@ -107,26 +122,42 @@ class Run {
         const int64_t column = panel * kPanel;
         const int64_t at = b * plan_.hidden + column;
         const int64_t row = (t * plan_.batch + b) * Cell::kParts * plan_.hidden + column;
-        Cell::goBack({t_.sums + row, t_.sumsGradient + row, plan_.hidden, carried + at,
-                      t_.carried + t * size + at, t_.outputGradient + t * size + at,
-                      hidden(panel) + b * lanesOf(panel), t_.stateGradient + at, widthOf(panel)});
+        body({t_.sums + row, t_.sumsGradient + row, plan_.hidden, carried + at,
+              t_.carried + t * size + at, t_.outputGradient + t * size + at,
+              hidden(panel) + b * lanesOf(panel), t_.stateGradient + at,
+              inner(panel) + b * lanesOf(panel), widthOf(panel)});
       }
     });
+  }
+
+  /// The gradients of the sums of one panel's hidden values, but for a reset that comes first.
+  void makeSums(int64_t panel, int64_t done) const {
+    forSequences(panel, done, [](const CellStepBack& step) { Cell::goBack(step); });
+  }
+
+  /// Those of the reset, by way of r h.
+  void goThroughReset(int64_t panel, int64_t done) const {
+    makePanelProduct(productOf(Cell::kInner, panel, done), inner(panel));
+    forSequences(panel, done, [](const CellStepBack& step) { Cell::goBackThroughReset(step); });
   }
 
   /// Adds the product of the gradients of all sums and the recurrent weights to what of the hidden
   /// values' goes on: these are the gradients of those before the step.
   void multiply(int64_t panel, int64_t done) const {
+    for (const cells::Parts& run : Cell::kRecurrent) {
+      addPanelProduct(productOf(run, panel, done), hidden(panel));
+    }
+  }
+
+  /// The product of the gradients of some parts and their gates' recurrent weights.
+  PanelProduct productOf(const cells::Parts& run, int64_t panel, int64_t done) const {
     const int64_t width = Cell::kParts * plan_.hidden;
     const float* rows = t_.sumsGradient + plan_.stepAt(done) * plan_.batch * width;
-    for (const cells::Parts& run : Cell::kRecurrent) {
-      addPanelProduct({{rows + run.first * plan_.hidden, width},
-                       plan_.batch,
-                       run.count * plan_.hidden,
-                       recurrent(panel) + run.gate * plan_.hidden * lanesOf(panel),
-                       lanesOf(panel)},
-                      hidden(panel));
-    }
+    return {{rows + run.first * plan_.hidden, width},
+            plan_.batch,
+            run.count * plan_.hidden,
+            recurrent(panel) + run.gate * plan_.hidden * lanesOf(panel),
+            lanesOf(panel)};
   }
 
   const Plan& plan_;

@@ -23,7 +23,7 @@ absl::StatusOr<RecurrentPlan> RecurrentPlan::of(const Instruction& instruction, 
   GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(instruction, "reverse", false));
   const auto* cell = functions::activations::cellOf(name);
   if (cell == nullptr || !cell->isUsual(names) || clip > 0 || inputForget ||
-      linear != (name == "gru") || !instruction.postOps.empty()) {
+      (linear && name != "gru") || !instruction.postOps.empty()) {
     return declined(instruction, "the usual activations without options");
   }
   auto isTaken = [](const Argument& a) {
@@ -34,7 +34,7 @@ absl::StatusOr<RecurrentPlan> RecurrentPlan::of(const Instruction& instruction, 
       std::min({steps, batch, hidden}) < 1) {
     return declined(instruction, "dense tensors of f32 that are not empty");
   }
-  return RecurrentPlan{cell->kind, steps, batch, hidden, reverse};
+  return RecurrentPlan{cell->kind, steps, batch, hidden, reverse, name == "gru" && !linear};
 }
 
 LayoutChoice denseLayouts(const Instruction& instruction, int64_t floats) {

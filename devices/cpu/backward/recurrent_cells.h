@@ -17,17 +17,20 @@ struct RecurrentPlan {
   functions::activations::CellKind kind;
   int64_t steps, batch, hidden;
   bool reverse;
+  bool resetsFirst;  ///< a GRU that multiplies r h, not R h + d with r
 
   bool isLstm() const { return kind == functions::activations::CellKind::kLstm; }
   int64_t gates() const { return isLstm() ? 4 : isGru() ? 3 : 1; }
-  /// Sums of a hidden value: the gates', and R h + d of a GRU.
-  int64_t parts() const { return isGru() ? 4 : gates(); }
+  /// Sums of a hidden value: the gates', and R h + d of a GRU whose reset comes last.
+  int64_t parts() const { return gates() + (isGru() && !resetsFirst ? 1 : 0); }
+  /// States of an LSTM, or r h of a GRU, are kept beside the sums.
+  bool keepsInner() const { return isLstm() || resetsFirst; }
   /// The step that is done as number `done`.
   int64_t stepAt(int64_t done) const { return reverse ? steps - 1 - done : done; }
 
   /// A plan with the attributes of gr.recurrent or gr.recurrent_backward, and these sizes.
-  /// Unimplemented for other types, options and activations, for a GRU whose reset comes first, for
-  /// operands that are not dense, and for layers without elements.
+  /// Unimplemented for other types, options and activations, for operands that are not dense, and
+  /// for layers without elements.
   static absl::StatusOr<RecurrentPlan> of(const Instruction& instruction, int64_t steps,
                                           int64_t batch, int64_t hidden);
 
@@ -46,17 +49,18 @@ bool haveDims(const std::vector<Argument>& arguments,
 template <typename Run>
 void dispatchCell(const RecurrentPlan& plan, const Run& run);
 
-/// `width` hidden values of one sequence at one step, on the way forward. The sums and what is kept
-/// of them are parts, `stride` and `size` values apart.
+/// `width` hidden values of one sequence at one step, on the way forward. The sums of a stage and
+/// what is kept of all sums are parts, `stride` and `size` values apart.
 struct CellStep {
   const float* sums;
+  const float* firstSums;  ///< of the first stage
   int64_t stride;
   float* kept;
   int64_t size;
   const float* hidden;  ///< before the step
   const float* state;   ///< before the step; of an LSTM
   float* nextHidden;
-  float* nextState;
+  float* inner;  ///< the state behind the step, or r h
   int64_t width;
 };
 
@@ -68,8 +72,9 @@ struct CellStepBack {
   const float* carried;  ///< before the step: hidden values of a GRU, states of an LSTM
   const float* state;    ///< behind the step; of an LSTM
   const float* outputGradient;
-  float* hidden;         ///< the gradient behind the step; replaced by what of it goes on
-  float* stateGradient;  ///< behind the step; replaced by that before it
+  float* hidden;               ///< the gradient behind the step; replaced by what of it goes on
+  float* stateGradient;        ///< behind the step; replaced by that before it
+  const float* innerGradient;  ///< of r h
   int64_t width;
 };
 
@@ -79,18 +84,26 @@ using Lane = functions::Lanes<float>;
 inline float sigmoidOf(float x) { return functions::sigmoid(Lane{x}).held; }
 inline float tanhOf(float x) { return functions::hyperbolicTangent(Lane{x}).held; }
 
-/// A run of parts of the sums that are a product with the recurrent weights of as many gates.
+/// A run of parts of the sums that are a product with the weights of as many gates.
 struct Parts {
   int64_t first, count, gate;
+};
+/// Sums that are made at once. The hidden values before the step are multiplied at the first stage,
+/// r h at a second one. Runs of parts count from the stage's first.
+struct Stage {
+  int64_t first, parts;
+  std::array<Parts, 2> inputs, recurrent;
 };
 
 /// h' = tanh(W x + R h + b).
 struct Rnn {
   static constexpr int64_t kParts = 1;
-  static constexpr std::array<Parts, 1> kInputs = {{{0, 1, 0}}};
+  static constexpr std::array<Stage, 1> kStages = {{{0, 1, {{{0, 1, 0}}}, {{{0, 1, 0}}}}}};
   static constexpr std::array<Parts, 1> kRecurrent = {{{0, 1, 0}}};
   static constexpr bool kCarries = false;
+  static constexpr bool kResetsFirst = false;
 
+  template <size_t stage>
   static void advance(const CellStep& s) {
 #pragma omp simd
     for (int64_t j = 0; j < s.width; ++j) {
@@ -109,12 +122,15 @@ struct Rnn {
 };
 
 /// Update and reset, the new value's part of the inputs, R h + d: h' = (1 - z) n + z h.
-struct Gru {
+struct LinearGru {
   static constexpr int64_t kParts = 4;
-  static constexpr std::array<Parts, 1> kInputs = {{{0, 3, 0}}};
-  static constexpr std::array<Parts, 2> kRecurrent = {{{0, 2, 0}, {3, 1, 2}}};
+  static constexpr std::array<Stage, 1> kStages = {
+      {{0, 4, {{{0, 3, 0}}}, {{{0, 2, 0}, {3, 1, 2}}}}}};
+  static constexpr std::array<Parts, 2> kRecurrent = kStages[0].recurrent;
   static constexpr bool kCarries = true;
+  static constexpr bool kResetsFirst = false;
 
+  template <size_t stage>
   static void advance(const CellStep& s) {
     const float *z = s.sums, *r = z + s.stride, *n = r + s.stride, *q = n + s.stride;
 #pragma omp simd
@@ -147,13 +163,68 @@ struct Gru {
   }
 };
 
+/// Update and reset, then the new value of R (r h): h' = (1 - z) n + z h.
+struct Gru {
+  static constexpr int64_t kParts = 3;
+  static constexpr std::array<Stage, 2> kStages = {
+      {{0, 2, {{{0, 2, 0}}}, {{{0, 2, 0}}}}, {2, 1, {{{0, 1, 2}}}, {{{0, 1, 2}}}}}};
+  static constexpr std::array<Parts, 1> kRecurrent = {{{0, 2, 0}}};
+  static constexpr Parts kInner = {2, 1, 2};  ///< the run of r h
+  static constexpr bool kCarries = true;
+  static constexpr bool kResetsFirst = true;
+
+  template <size_t stage>
+  static void advance(const CellStep& s) {
+    if constexpr (stage == 0) {
+      const float *z = s.sums, *r = z + s.stride;
+#pragma omp simd
+      for (int64_t j = 0; j < s.width; ++j) {
+        s.kept[j] = z[j];
+        s.kept[s.size + j] = r[j];
+        s.inner[j] = sigmoidOf(r[j]) * s.hidden[j];
+      }
+    } else {
+#pragma omp simd
+      for (int64_t j = 0; j < s.width; ++j) {
+        float fresh = tanhOf(s.sums[j]);
+        s.kept[2 * s.size + j] = s.sums[j];
+        s.nextHidden[j] = fresh + sigmoidOf(s.firstSums[j]) * (s.hidden[j] - fresh);
+      }
+    }
+  }
+  static void goBack(const CellStepBack& s) {
+    const float *z = s.sums, *n = z + 2 * s.size;
+#pragma omp simd
+    for (int64_t j = 0; j < s.width; ++j) {
+      float update = sigmoidOf(z[j]);
+      float fresh = tanhOf(n[j]);
+      float change = s.hidden[j] + s.outputGradient[j];
+      s.sumsGradient[j] = change * (s.carried[j] - fresh) * update * (1 - update);
+      s.sumsGradient[2 * s.size + j] = change * (1 - update) * (1 - fresh * fresh);
+      s.hidden[j] = change * update;
+    }
+  }
+  /// The rest, when the gradient of r h is there.
+  static void goBackThroughReset(const CellStepBack& s) {
+    const float* r = s.sums + s.size;
+#pragma omp simd
+    for (int64_t j = 0; j < s.width; ++j) {
+      float reset = sigmoidOf(r[j]);
+      s.sumsGradient[s.size + j] = s.innerGradient[j] * s.carried[j] * reset * (1 - reset);
+      s.hidden[j] += s.innerGradient[j] * reset;
+    }
+  }
+};
+
 /// Gates i, f, c and o: s' = f s + i c, h' = o tanh(s').
 struct Lstm {
   static constexpr int64_t kParts = 4;
-  static constexpr std::array<Parts, 1> kInputs = {{{0, 4, 0}}};
+  static constexpr std::array<Stage, 1> kStages = {{{0, 4, {{{0, 4, 0}}}, {{{0, 4, 0}}}}}};
   static constexpr std::array<Parts, 1> kRecurrent = {{{0, 4, 0}}};
   static constexpr bool kCarries = true;
+  static constexpr bool kResetsFirst = false;
 
+  template <size_t stage>
   static void advance(const CellStep& s) {
     const float *i = s.sums, *f = i + s.stride, *c = f + s.stride, *o = c + s.stride;
 #pragma omp simd
@@ -163,7 +234,7 @@ struct Lstm {
       s.kept[s.size + j] = f[j];
       s.kept[2 * s.size + j] = c[j];
       s.kept[3 * s.size + j] = o[j];
-      s.nextState[j] = state;
+      s.inner[j] = state;
       s.nextHidden[j] = sigmoidOf(o[j]) * tanhOf(state);
     }
   }
@@ -193,7 +264,8 @@ void dispatchCell(const RecurrentPlan& plan, const Run& run) {
     case functions::activations::CellKind::kRnn:
       return run.template operator()<cells::Rnn>();
     case functions::activations::CellKind::kGru:
-      return run.template operator()<cells::Gru>();
+      return plan.resetsFirst ? run.template operator()<cells::Gru>()
+                              : run.template operator()<cells::LinearGru>();
     case functions::activations::CellKind::kLstm:
       return run.template operator()<cells::Lstm>();
   }

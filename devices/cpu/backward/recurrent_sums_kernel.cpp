@@ -7,6 +7,7 @@
 #include "devices/cpu/backward/recurrent_cells.h"
 #include "devices/cpu/reference/reference_support.h"
 #include "devices/cpu/vectors/panel_product.h"
+#include "devices/cpu/vectors/vector.h"
 #include "devices/cpu/vectors/wide.h"
 
 namespace graphrun::devices::cpu {
@@ -18,14 +19,15 @@ constexpr int64_t kChunk = 128;
 struct Plan : RecurrentPlan {
   int64_t inputs = 0;
 
-  /// Hidden values of a panel of weights, and the panels.
-  int64_t lanes() const { return kPanel / parts(); }
+  /// Hidden values of a panel of weights, and the panels. The larger stage of a GRU whose reset
+  /// comes first has two parts.
+  int64_t lanes() const { return kPanel / (resetsFirst ? 2 : parts()); }
   int64_t panels() const { return (hidden + lanes() - 1) / lanes(); }
   /// The steps whose inputs are multiplied at once.
   int64_t chunk() const { return std::clamp<int64_t>(kChunk / batch, 1, steps); }
   int64_t rowsOfChunk() const { return chunk() * batch; }
   /// Floats of scratch for a panel: its weights, recurrent weights, bias, and a chunk's sums.
-  int64_t panelFloats() const { return (inputs + hidden + 1 + rowsOfChunk()) * kPanel; }
+  int64_t panelFloats() const { return (inputs + hidden + 1 + rowsOfChunk()) * parts() * lanes(); }
   int64_t threads() const {
     int64_t work = batch * panels() * kPanel * hidden;  // of one step
     return std::min<int64_t>(
@@ -36,7 +38,7 @@ struct Plan : RecurrentPlan {
 /// Where operands and results are.
 struct Tensors {
   const float *x, *weights, *recurrent, *bias, *hidden, *state;
-  float *all, *last, *lastState, *sums, *states;
+  float *all, *last, *lastState, *sums, *inner;
 };
 
 template <typename Cell>
@@ -57,29 +59,44 @@ class Run {
         multiplyInputs(p, low * plan_.batch, count * plan_.batch);
       }
       for (int64_t i = 0; i < count; ++i, ++done) {
-        for (int64_t p = begin; p < end; ++p) {
-          advance(done % 2 == 0 ? p : begin + end - 1 - p, done, low);
-        }
+        unrolled<kStages>([&](auto stage) {
+          for (int64_t p = begin; p < end; ++p) {
+            // To and fro: what a cache just too small still has is used first.
+            advance<stage>(done % 2 == 0 ? p : begin + end - 1 - p, done, low);
+          }
 #pragma omp barrier
+        });
       }
     }
   }
 
  private:
-  /// A panel's scratch memory.
-  float* weights(int64_t panel) const { return scratch_ + panel * plan_.panelFloats(); }
-  float* recurrent(int64_t panel) const { return weights(panel) + plan_.inputs * kPanel; }
-  float* bias(int64_t panel) const { return recurrent(panel) + plan_.hidden * kPanel; }
-  float* sums(int64_t panel) const { return bias(panel) + kPanel; }
+  static constexpr auto kStages = static_cast<int64_t>(Cell::kStages.size());
+  /// Hidden values of a panel: as many as let the largest stage fill it.
+  static constexpr int64_t kLanes = kPanel / Cell::kStages[0].parts;
+  static constexpr int64_t widthOf(const cells::Stage& stage) { return stage.parts * kLanes; }
+  int64_t lanesOf(int64_t panel) const { return std::min(kLanes, plan_.hidden - panel * kLanes); }
 
-  static constexpr int64_t kLanes = kPanel / Cell::kParts;
-  int64_t widthOf(int64_t panel) const { return std::min(kLanes, plan_.hidden - panel * kLanes); }
+  // The scratch memory of a stage of a panel: weights, recurrent weights, bias, and sums.
+  float* weights(int64_t panel, const cells::Stage& stage) const {
+    const int64_t rows = plan_.inputs + plan_.hidden + 1 + plan_.rowsOfChunk();
+    return scratch_ + panel * plan_.panelFloats() + stage.first * kLanes * rows;
+  }
+  float* recurrent(int64_t panel, const cells::Stage& stage) const {
+    return weights(panel, stage) + plan_.inputs * widthOf(stage);
+  }
+  float* bias(int64_t panel, const cells::Stage& stage) const {
+    return recurrent(panel, stage) + plan_.hidden * widthOf(stage);
+  }
+  float* sums(int64_t panel, const cells::Stage& stage) const {
+    return bias(panel, stage) + widthOf(stage);
+  }
 
   /// Columns of a panel are rows of a matrix; those of parts that are no product with it are 0.
-  template <size_t kCount>
-  void packRows(int64_t panel, const float* matrix, int64_t columns,
-                const std::array<cells::Parts, kCount>& parts, float* to) const {
-    std::fill_n(to, columns * kPanel, 0.0F);
+  void packRows(int64_t panel, const cells::Stage& stage, const float* matrix, int64_t columns,
+                const std::array<cells::Parts, 2>& parts, float* to) const {
+    const int64_t width = widthOf(stage);
+    std::fill_n(to, columns * width, 0.0F);
     for (const cells::Parts& run : parts) {
       for (int64_t i = 0; i < run.count; ++i) {
         const float* rows = matrix + ((run.gate + i) * plan_.hidden + panel * kLanes) * columns;
@@ -87,9 +104,9 @@ class Run {
         constexpr int64_t kBlock = 16;
         for (int64_t first = 0; first < columns; first += kBlock) {
           const int64_t end = std::min(first + kBlock, columns);
-          for (int64_t lane = 0; lane < widthOf(panel); ++lane) {
+          for (int64_t lane = 0; lane < lanesOf(panel); ++lane) {
             for (int64_t k = first; k < end; ++k) {
-              part[k * kPanel + lane] = rows[lane * columns + k];
+              part[k * width + lane] = rows[lane * columns + k];
             }
           }
         }
@@ -98,41 +115,63 @@ class Run {
   }
 
   void pack(int64_t panel) const {
-    packRows(panel, t_.weights, plan_.inputs, Cell::kInputs, weights(panel));
-    packRows(panel, t_.recurrent, plan_.hidden, Cell::kRecurrent, recurrent(panel));
-    std::fill_n(bias(panel), kPanel, 0.0F);
-    for (int64_t part = 0; part < Cell::kParts; ++part) {
-      std::copy_n(t_.bias + part * plan_.hidden + panel * kLanes, widthOf(panel),
-                  bias(panel) + part * kLanes);
+    for (const cells::Stage& stage : Cell::kStages) {
+      packRows(panel, stage, t_.weights, plan_.inputs, stage.inputs, weights(panel, stage));
+      packRows(panel, stage, t_.recurrent, plan_.hidden, stage.recurrent, recurrent(panel, stage));
+      std::fill_n(bias(panel, stage), widthOf(stage), 0.0F);
+      for (int64_t part = 0; part < stage.parts; ++part) {
+        std::copy_n(t_.bias + (stage.first + part) * plan_.hidden + panel * kLanes, lanesOf(panel),
+                    bias(panel, stage) + part * kLanes);
+      }
     }
   }
 
   /// The products of `count` rows of inputs from `first` on, bias added, for one panel.
   void multiplyInputs(int64_t panel, int64_t first, int64_t count) const {
-    float* to = sums(panel);
-    for (int64_t row = 0; row < count; ++row) {
-      std::copy_n(bias(panel), kPanel, to + row * kPanel);
+    for (const cells::Stage& stage : Cell::kStages) {
+      const int64_t width = widthOf(stage);
+      float* to = sums(panel, stage);
+      for (int64_t row = 0; row < count; ++row) {
+        std::copy_n(bias(panel, stage), width, to + row * width);
+      }
+      addPanelProduct({{t_.x + first * plan_.inputs, plan_.inputs},
+                       count,
+                       plan_.inputs,
+                       weights(panel, stage),
+                       width},
+                      to);
     }
-    addPanelProduct(
-        {{t_.x + first * plan_.inputs, plan_.inputs}, count, plan_.inputs, weights(panel)}, to);
   }
 
-  /// The step that is done as number `done` of one panel; its chunk begins with step `low`.
+  /// One stage of the step that is done as number `done`, of one panel; its chunk begins with step
+  /// `low`.
+  template <int64_t number>
   void advance(int64_t panel, int64_t done, int64_t low) const {
+    constexpr const cells::Stage& kStage = Cell::kStages[number];
+    constexpr const cells::Stage& kFirst = Cell::kStages[0];
     const int64_t size = plan_.batch * plan_.hidden;
     const int64_t t = plan_.stepAt(done);
     const int64_t before = done == 0 ? 0 : plan_.stepAt(done - 1);
     const float* hidden = done == 0 ? t_.hidden : t_.all + before * size;
-    const float* state = done == 0 ? t_.state : t_.states + before * size;
-    float* to = sums(panel) + (t - low) * plan_.batch * kPanel;
-    addPanelProduct({{hidden, plan_.hidden}, plan_.batch, plan_.hidden, recurrent(panel)}, to);
+    const float* state = done == 0 ? t_.state : t_.inner + before * size;
+    const float* multiplied = number == 0 ? hidden : t_.inner + t * size;
+    const int64_t row = (t - low) * plan_.batch;
+    float* to = sums(panel, kStage) + row * widthOf(kStage);
+    const float* firstSums = sums(panel, kFirst) + row * widthOf(kFirst);
+    addPanelProduct({{multiplied, plan_.hidden},
+                     plan_.batch,
+                     plan_.hidden,
+                     recurrent(panel, kStage),
+                     widthOf(kStage)},
+                    to);
     runWide([&] {
       for (int64_t b = 0; b < plan_.batch; ++b) {
         const int64_t at = b * plan_.hidden + panel * kLanes;
         float* kept = t_.sums + (t * plan_.batch + b) * Cell::kParts * plan_.hidden;
-        Cell::advance({to + b * kPanel, kLanes, kept + panel * kLanes, plan_.hidden, hidden + at,
-                       state + at, t_.all + t * size + at, t_.states + t * size + at,
-                       widthOf(panel)});
+        Cell::template advance<number>({to + b * widthOf(kStage), firstSums + b * widthOf(kFirst),
+                                        kLanes, kept + panel * kLanes, plan_.hidden, hidden + at,
+                                        state + at, t_.all + t * size + at,
+                                        t_.inner + t * size + at, lanesOf(panel)});
       }
     });
   }
@@ -169,7 +208,7 @@ class RecurrentSumsKernel : public Kernel {
                     out(1),
                     out(lstm ? 2 : 1),
                     out(lstm ? 3 : 2),
-                    out(lstm ? 4 : 0)};
+                    plan_.keepsInner() ? out(outputs_.size() - 1) : out(0)};
     dispatchCell(plan_, [&]<typename Cell>() {
       runAll(Run<Cell>(plan_, tensors, static_cast<float*>(buffers[scratch_])));
     });
@@ -177,7 +216,7 @@ class RecurrentSumsKernel : public Kernel {
     const int64_t last = plan_.stepAt(plan_.steps - 1) * size;
     std::copy_n(tensors.all + last, size, tensors.last);
     if (lstm) {
-      std::copy_n(tensors.states + last, size, tensors.lastState);
+      std::copy_n(tensors.inner + last, size, tensors.lastState);
     }
     return 0;
   }
@@ -234,7 +273,7 @@ absl::StatusOr<Plan> planOf(const Instruction& instruction) {
     outputs.push_back(last);
   }
   outputs.push_back({plan.steps, plan.batch, plan.parts() * plan.hidden});
-  if (lstm) {
+  if (plan.keepsInner()) {
     outputs.push_back(all);
   }
   if (!haveDims(instruction.inputs, inputs) || !haveDims(instruction.outputs, outputs)) {

@@ -12,11 +12,14 @@
 namespace graphrun::devices::cpu {
 namespace {
 
+/// The cells, and whether the reset of a GRU comes last.
+constexpr std::pair<const char*, bool> kCells[] = {
+    {"rnn", false}, {"gru", true}, {"gru", false}, {"lstm", false}};
+
 /// Layers with one panel and many, with parts of panels, of one step and one sequence.
 std::vector<RecurrentCase> layers() {
   std::vector<RecurrentCase> layers;
-  for (const char* cell : {"rnn", "gru", "lstm"}) {
-    const bool linear = std::string(cell) == "gru";
+  for (auto [cell, linear] : kCells) {
     for (bool reverse : {false, true}) {
       layers.push_back({cell, 3, 2, 4, 5, reverse, linear});
       layers.push_back({cell, 1, 1, 1, 16, reverse, linear});
@@ -114,7 +117,7 @@ std::vector<uint8_t> bytesBy(int threads, const Operation& operation, const Tens
 TEST_CASE("recurrent layers keep the sums that the reference keeps") {
   std::mt19937 random(10);
   for (const RecurrentCase& layer : layers()) {
-    CAPTURE(layer.cell, layer.batch, layer.hidden, layer.reverse);
+    CAPTURE(layer.cell, layer.linear, layer.batch, layer.hidden, layer.reverse);
     requireAlike(layer.operation(), operandsOf(layer, random), "recurrent_sums");
   }
 }
@@ -122,7 +125,7 @@ TEST_CASE("recurrent layers keep the sums that the reference keeps") {
 TEST_CASE("recurrent layers go backward as the reference does") {
   std::mt19937 random(11);
   for (const RecurrentCase& layer : layers()) {
-    CAPTURE(layer.cell, layer.batch, layer.hidden, layer.reverse);
+    CAPTURE(layer.cell, layer.linear, layer.batch, layer.hidden, layer.reverse);
     requireAlike(operationOf(backwardOf(layer), ElementType::kF32),
                  backwardOperandsOf(layer, random), "recurrent_backward");
   }
@@ -130,9 +133,9 @@ TEST_CASE("recurrent layers go backward as the reference does") {
 
 TEST_CASE("any number of threads makes the same bits of a layer and of its gradients") {
   std::mt19937 random(13);
-  for (const char* cell : {"rnn", "gru", "lstm"}) {
-    CAPTURE(cell);
-    RecurrentCase layer{cell, 5, 12, 40, 330, false, std::string(cell) == "gru"};
+  for (auto [cell, linear] : kCells) {
+    CAPTURE(cell, linear);
+    RecurrentCase layer{cell, 5, 12, 40, 330, false, linear};
     layer.keepsSums = true;
     Tensors operands = operandsOf(layer, random);
     Tensors back = backwardOperandsOf(layer, random);
@@ -152,7 +155,7 @@ TEST_CASE("kernels of recurrent layers that are trained decline what they do not
   for (RecurrentCase layer : {RecurrentCase{"lstm", 2, 2, 3, 4, false, false, true},
                               {"lstm", 2, 2, 3, 4, false, false, false, true},
                               {"lstm", 2, 2, 3, 4, false, false, false, false, 0.5},
-                              {"gru", 2, 2, 3, 4},
+                              {"gru", 2, 2, 3, 4, false, false, false, false, 0.5},
                               {"rnn", 2, 2, 3, 4, false, false, false, false, 0, {1, 2}},
                               {"rnn", 2, 2, 3, 4, false, false, false, false, 0, {}, "relu"}}) {
     CAPTURE(layer.cell);
@@ -162,10 +165,11 @@ TEST_CASE("kernels of recurrent layers that are trained decline what they do not
       CHECK(absl::IsUnimplemented(got.status()));
     }
   }
-  for (const RecurrentBackward& layer : {RecurrentBackward{"gru", 3, 2, 4},
-                                         {"rnn", 2, 3, 4, true, false, false, false, 0.5},
-                                         {"lstm", 3, 2, 4, true, false, true},
-                                         {"lstm", 4, 1, 3, false, false, false, true}}) {
+  for (const RecurrentBackward& layer :
+       {RecurrentBackward{"gru", 3, 2, 4, false, false, false, false, 0.5},
+        {"rnn", 2, 3, 4, true, false, false, false, 0.5},
+        {"lstm", 3, 2, 4, true, false, true},
+        {"lstm", 4, 1, 3, false, false, false, true}}) {
     BackwardCase each = layer.made();
     auto got = runOperation(operationOf(each, ElementType::kF32), operandsOf(each, random),
                             {"recurrent_backward", true});
