@@ -1,4 +1,5 @@
 #include "runtime/session/session_runs.h"
+#include "runtime/control/first_cause.h"
 
 #include <algorithm>
 #include <chrono>
@@ -150,6 +151,19 @@ absl::Status SessionRuns::runOrdered(const ModelGraph& graph, std::vector<StageI
   return absl::OkStatus();
 }
 
+/// The plan for a stage, with its kernels chosen. Where those that were measured need more memory
+/// than there is, the plan is one that leaves them more.
+absl::StatusOr<ActivePlan*> SessionRuns::tunedPlanFor(const Stage& stage,
+                                                      absl::Span<const StageInput> values) {
+  GR_ASSIGN_OR_RETURN(ActivePlan * plan, plans_.planFor(stage, plannedInputs(values), values));
+  const absl::Status tuned = plans_.tuneIfDue(*plan);
+  if (isDeviceTooSmall(tuned)) {
+    return plans_.planFor(stage, plannedInputs(values), values);
+  }
+  GR_RETURN_IF_ERROR(tuned);
+  return plan;
+}
+
 /// Runs stage after stage: each plan leaves what is to do with the values that it made.
 absl::Status SessionRuns::runStages(const ModelGraph& graph, std::vector<StageInput> values,
                                     std::vector<NamedTensor>& results) {
@@ -158,9 +172,8 @@ absl::Status SessionRuns::runStages(const ModelGraph& graph, std::vector<StageIn
   std::optional<int64_t> began;  // the first stage; plans of the others are part of the run
   do {
     const int64_t begin = nowNanos();
-    GR_ASSIGN_OR_RETURN(ActivePlan * plan, plans_.planFor(stage, plannedInputs(values), values));
+    GR_ASSIGN_OR_RETURN(ActivePlan * plan, tunedPlanFor(stage, values));
     ++stage.id.number;
-    GR_RETURN_IF_ERROR(plans_.tuneIfDue(*plan));
     statistics_.notePrepared(begin);
     began = began.value_or(nowNanos());
     absl::StatusOr<Millis> left = timeLeft(setup_.timeout(), *began, stage.id.number - 1);

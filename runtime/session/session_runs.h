@@ -54,6 +54,7 @@ class SessionRuns {
   absl::Status runOrdered(const ModelGraph& graph, std::vector<StageInput> values,
                           std::vector<NamedTensor>& results, Flights::Lock& lock,
                           RunQueue::Begun begun);
+  absl::StatusOr<ActivePlan*> tunedPlanFor(const Stage& stage, absl::Span<const StageInput> values);
   absl::Status runStages(const ModelGraph& graph, std::vector<StageInput> values,
                          std::vector<NamedTensor>& results);
   absl::Status runStage(ActivePlan& plan, size_t lane, absl::Span<const StageInput> values,
