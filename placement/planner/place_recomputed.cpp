@@ -19,6 +19,11 @@
 namespace graphrun::compiler {
 namespace {
 
+/// The part of the limits that is used, where that is enough: an executable may need a little more
+/// than was predicted, and a compiler that has to save memory takes slower kernels, which costs
+/// more than some more repetitions do.
+constexpr double kUsedPart = 0.97;
+
 using Operations = llvm::SmallVector<mlir::Operation*>;
 
 /// Nodes of operations that clones can be made of. A collective's steps are none: they meet others.
@@ -53,9 +58,9 @@ struct Found {
   placement::RecomputedStep step;
 };
 
-std::optional<Found> findStep(const placement::PlacementProblem& problem,
-                              const std::vector<placement::PlacementResult>& starts,
-                              const std::vector<bool>& mayRepeat) {
+std::optional<Found> findWithin(const placement::PlacementProblem& problem,
+                                const std::vector<placement::PlacementResult>& starts,
+                                const std::vector<bool>& mayRepeat) {
   std::optional<Found> best;
   for (const placement::PlacementResult& start : starts) {
     absl::StatusOr<placement::RecomputedStep> step =
@@ -65,6 +70,19 @@ std::optional<Found> findStep(const placement::PlacementProblem& problem,
     }
   }
   return best;
+}
+
+std::optional<Found> findStep(const placement::PlacementProblem& problem,
+                              const std::vector<placement::PlacementResult>& starts,
+                              const std::vector<bool>& mayRepeat) {
+  placement::PlacementProblem part = problem;
+  for (int64_t& limit : part.limits) {
+    limit = limit == placement::kUnlimited
+                ? limit
+                : static_cast<int64_t>(kUsedPart * static_cast<double>(limit));
+  }
+  std::optional<Found> found = findWithin(part, starts, mayRepeat);
+  return found ? std::move(found) : findWithin(problem, starts, mayRepeat);
 }
 
 /// A line with the memory that would do.
