@@ -178,7 +178,7 @@ absl::StatusOr<FitResult> runTraining(const Dataset& train, TrainingRun& run,
 
 absl::StatusOr<Evaluation> runEvaluation(const Dataset& data, TrainingRun& run, int64_t batch) {
   GR_ASSIGN_OR_RETURN(std::optional<Evaluation> found, evaluateAll(data, run, batch, nullptr));
-  return *std::move(found);
+  return std::move(found).value_or(Evaluation());  // it is there, as nobody stops
 }
 
 }  // namespace graphrun::runtime
