@@ -19,9 +19,10 @@
 namespace graphrun::compiler {
 namespace {
 
-/// The part of the limits that is used, where that is enough: an executable may need a little more
-/// than was predicted, and a compiler that has to save memory takes slower kernels, which costs
-/// more than some more repetitions do.
+/// Executables may need more than was predicted (PlacementProblem::memoryMargin), and a compiler
+/// that has to save memory takes slower kernels. So that much is left free, unless the repetitions
+/// then take more than this part of the step; else so much of the limits is used, and all at last.
+constexpr double kWorthMargin = 0.25;
 constexpr double kUsedPart = 0.97;
 
 using Operations = llvm::SmallVector<mlir::Operation*>;
@@ -75,14 +76,22 @@ std::optional<Found> findWithin(const placement::PlacementProblem& problem,
 std::optional<Found> findStep(const placement::PlacementProblem& problem,
                               const std::vector<placement::PlacementResult>& starts,
                               const std::vector<bool>& mayRepeat) {
-  placement::PlacementProblem part = problem;
-  for (int64_t& limit : part.limits) {
-    limit = limit == placement::kUnlimited
-                ? limit
-                : static_cast<int64_t>(kUsedPart * static_cast<double>(limit));
+  std::optional<Found> found;
+  for (double part : {1 / (1 + problem.memoryMargin), kUsedPart, 1.0}) {
+    placement::PlacementProblem used = problem;
+    for (int64_t& limit : used.limits) {
+      limit = limit == placement::kUnlimited
+                  ? limit
+                  : static_cast<int64_t>(part * static_cast<double>(limit));
+    }
+    found = findWithin(used, starts, mayRepeat);
+    if (found && (part == kUsedPart ||
+                  static_cast<double>(found->step.extraNs) <=
+                      kWorthMargin * static_cast<double>(found->start->simulation.latencyNs()))) {
+      break;
+    }
   }
-  std::optional<Found> found = findWithin(part, starts, mayRepeat);
-  return found ? std::move(found) : findWithin(problem, starts, mayRepeat);
+  return found;
 }
 
 /// A line with the memory that would do.
