@@ -11,9 +11,9 @@
 namespace graphrun::compiler {
 
 /// Makes the tensors of operations whose name matches one of `patterns` (shell patterns) results of
-/// the graph too, called GR_DUMP_PREFIX, GR_DUMP_DIGITS digits that count them, and the operation's name, with ":1" … behind it for further
-/// results and "#2" … where the name comes again. Not of constants, nor of what are results
-/// already. NotFound names a pattern that matches nothing.
+/// the graph too, called GR_DUMP_PREFIX, GR_DUMP_DIGITS digits that count them, and the operation's
+/// name, with ":1" … behind it for further results and "#2" … where the name comes again. Not of
+/// constants, nor of what are results already. NotFound names a pattern that matches nothing.
 absl::Status exposeValues(mlir::func::FuncOp function, const std::vector<std::string>& patterns);
 
 }  // namespace graphrun::compiler
