@@ -1,5 +1,4 @@
 #include "runtime/session/session_runs.h"
-#include "runtime/control/first_cause.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/compiler_loader/compiler_api.h"
+#include "runtime/control/first_cause.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/error_domain.h"
 #include "runtime/session/strings.h"
