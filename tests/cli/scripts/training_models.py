@@ -32,9 +32,9 @@ def main():
          [("x", ["N", 3])], "y", [weight("w1", 3, 4), weight("b1", 4), weight("w2", 4, 2), weight("b2", 2)])
     save(os.path.join(folder, "blocked.onnx"),
          [node("Mul", ["x", "w"], ["s"], name="scaled"),
-          node("GridSample", ["s", "grid"], ["a"], name="sample_a"),
-          node("GridSample", ["a", "grid"], ["y"], name="sample_b")],
-         [("x", ["N", 1, 2, 2]), ("grid", ["N", 2, 2, 2])], "y", [weight("w", 1, 1, 2, 2)])
+          node("DeformConv", ["s", "filter", "offsets"], ["a"], name="sample_a"),
+          node("DeformConv", ["a", "filter", "offsets"], ["y"], name="sample_b")],
+         [("x", ["N", 1, 2, 2]), ("filter", [1, 1, 1, 1]), ("offsets", ["N", 2, 2, 2])], "y", [weight("w", 1, 1, 2, 2)])
     save(os.path.join(folder, "nothing.onnx"), [node("Relu", ["x"], ["y"])], [("x", [2])], "y", [])
 
 
