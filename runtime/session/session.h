@@ -78,7 +78,7 @@ struct Progress {
 };
 
 struct SessionOptions {
-  std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
+  std::string cluster{};  ///< path of cluster.yaml; "": this machine alone, in this process
   /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
   uint32_t threads = 0;
   /// "auto", a strategy's name ("single", "heft", …), or the path of a placement file.
@@ -89,19 +89,19 @@ struct SessionOptions {
   Objective objective = Objective::kLatency;
   /// Path of a placement file for a model or cluster that was a little different, to begin with in
   /// place of a strategy; "": none.
-  std::string from;
+  std::string from{};
   /// Time that the search for a placement may take; 0: as much as it sees fit, and every search
   /// gives the same.
   std::chrono::nanoseconds planBudget{0};
-  std::vector<PlacementPin> pins;
-  std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
-  std::vector<DeviceMemoryLimit> memoryLimits;
+  std::vector<PlacementPin> pins{};
+  std::vector<PlacementPin> forbids{};  ///< devices that nodes stay off, as in "node1/*"
+  std::vector<DeviceMemoryLimit> memoryLimits{};
   /// Into how many parts with equal numbers of cores CPU devices may be split, to run branches of
   /// the graph side by side: 0: as many as measured times promise a shorter step for; 1: none; 2 or
   /// more: nodes are placed on so many parts and on the whole device, whatever that promises.
   uint32_t split = 0;
-  WhatIf whatIf;
-  ExplainOptions explain;
+  WhatIf whatIf{};
+  ExplainOptions explain{};
   bool fusion = true;  ///< false: every operation is a kernel of its own
   Numerics numerics = Numerics::kFast;
   Precision precision = Precision::kF32;
@@ -117,9 +117,9 @@ struct SessionOptions {
   std::chrono::milliseconds joinTimeout{30'000};  ///< for workers that are not up yet
   /// Program and first arguments that start a worker on this machine; empty: `graphrun worker`,
   /// with the program graphrun beside this one or on the PATH.
-  std::vector<std::string> workerCommand;
-  std::string networkInterface;  ///< for tensors; "": those that lead to the workers
-  std::string cacheDirectory;    ///< "": $GRAPHRUN_CACHE_DIR, else the user's cache folder
+  std::vector<std::string> workerCommand{};
+  std::string networkInterface{};  ///< for tensors; "": those that lead to the workers
+  std::string cacheDirectory{};    ///< "": $GRAPHRUN_CACHE_DIR, else the user's cache folder
   /// Plans kept for different input shapes, and for the stages of models whose shapes depend on
   /// data: at most so many, and none but the last when they take more memory than that.
   size_t maxPlans = 64;
@@ -128,17 +128,17 @@ struct SessionOptions {
   size_t maxWaitingRuns = 64;
   /// Sessions with the same devices hold weights that they have in common once, packed; the memory
   /// goes with the last of them. Null: devices of its own.
-  std::shared_ptr<DeviceSet> devices;
+  std::shared_ptr<DeviceSet> devices{};
   /// Values within the model that `dumped` gets in each run: of operations by name or shell
   /// pattern. They are kept for that as outputs are, which may change what is fused and how long a
   /// run takes.
-  std::vector<std::string> dumps;
+  std::vector<std::string> dumps{};
   /// Called on the thread that runs, for each value in the order of the graph, when its stage has
   /// run; the tensor is valid during the call.
-  std::function<void(const std::string& name, const HostTensor& value)> dumped;
+  std::function<void(const std::string& name, const HostTensor& value)> dumped{};
   /// Told of what takes time, whenever that changes; from any thread, one call at a time. Must not
   /// call the session. Null: nobody is told.
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress{};
   /// A run that fails leaves what it did to writeTrace.
   bool traceFailures = false;
   /// False: what runs take is not kept for later plans.
@@ -148,7 +148,7 @@ struct SessionOptions {
   Compiler* compiler = nullptr;
   /// In place of the devices of this build, for tests.
   std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(const DeviceDescription&)>
-      makeDevice;
+      makeDevice{};
 };
 
 /// An input or output of a model.
