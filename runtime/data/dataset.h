@@ -54,27 +54,28 @@ struct SampleRange {
 
 /// IdxFiles are pictures and their labels in two IDX files (idx_file.h).
 struct IdxFiles {
-  std::string images;  ///< N x the dims of a picture
-  std::string labels;  ///< N integers
-  std::optional<SampleRange> range;
-  double scale = 1;            ///< the factor of a picture's numbers
-  std::vector<int64_t> shape;  ///< of a picture as the model wants it; empty: as it is in the file
+  std::string images{};  ///< N x the dims of a picture
+  std::string labels{};  ///< N integers
+  std::optional<SampleRange> range{};
+  double scale = 1;  ///< the factor of a picture's numbers
+  std::vector<int64_t>
+      shape{};  ///< of a picture as the model wants it; empty: as it is in the file
 
   bool operator==(const IdxFiles&) const = default;
 };
 
 /// NpyFile is an array in NumPy's format, whose first dim counts samples.
 struct NpyFile {
-  std::string input;  ///< the model's input that it is for
-  std::string path;
+  std::string input{};  ///< the model's input that it is for
+  std::string path{};
 
   bool operator==(const NpyFile&) const = default;
 };
 
 struct NpyFiles {
-  std::vector<NpyFile> inputs;
-  std::string target;  ///< path
-  std::optional<SampleRange> range;
+  std::vector<NpyFile> inputs{};
+  std::string target{};  ///< path
+  std::optional<SampleRange> range{};
 
   bool operator==(const NpyFiles&) const = default;
 };

@@ -12,16 +12,16 @@
 
 /// Arguments are what a program is called with: PROGRAM FILE… OUTPUT [STEPS].
 struct Arguments {
-  std::vector<std::string> files;  ///< to read
-  std::string output;              ///< to write
+  std::vector<std::string> files{};  ///< to read
+  std::string output{};              ///< to write
   int64_t steps = 0;
 };
 
 struct Example {
-  std::vector<std::string> files;  ///< what they are, for messages: "IMAGES"
-  std::string output;              ///< "MODEL.fb"
-  int64_t steps = 0;               ///< unless the arguments say
-  std::function<absl::Status(const Arguments&)> run;
+  std::vector<std::string> files{};  ///< what they are, for messages: "IMAGES"
+  std::string output{};              ///< "MODEL.fb"
+  int64_t steps = 0;                 ///< unless the arguments say
+  std::function<absl::Status(const Arguments&)> run{};
 };
 
 /// Runs an example and returns the program's exit code; problems go to standard error.

@@ -20,7 +20,7 @@ constexpr int64_t kLayers = 3;
 /// A text as numbers of characters.
 struct Text {
   std::string characters;  ///< those that there are, by their numbers
-  std::vector<int64_t> numbers;
+  std::vector<int64_t> numbers{};
 };
 
 absl::StatusOr<Text> readText(const std::string& path) {
