@@ -1,11 +1,9 @@
 #include "devices/cpu/backward/recurrent_backward_kernel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "devices/cpu/backward/recurrent_cells.h"
-#include "devices/cpu/reference/reference_support.h"
+#include "devices/cpu/kernels/recurrent_panels.h"
 #include "devices/cpu/vectors/panel_product.h"
 #include "devices/cpu/vectors/wide.h"
 
@@ -16,14 +14,9 @@ struct Plan : RecurrentPlan {
   int64_t panels() const { return (hidden + kPanel - 1) / kPanel; }
   /// Floats of scratch for a panel: its recurrent weights, the gradients of its hidden values, and
   /// those of r h.
-  int64_t panelFloats() const {
-    return (gates() * hidden + (resetsFirst ? 2 : 1) * batch) * kPanel;
-  }
-  int64_t threads() const {
-    int64_t work = batch * gates() * hidden * hidden;  // of one step
-    return std::min<int64_t>(
-        {omp_get_max_threads(), panels(), std::max<int64_t>(1, work / kParallelWork)});
-  }
+  int64_t panelFloats() const { return (gates * hidden + (resetsFirst ? 2 : 1) * batch) * kPanel; }
+  /// Multiplications of one step.
+  int64_t work() const { return batch * gates * hidden * hidden; }
 };
 
 /// Where operands and results are.
@@ -70,7 +63,7 @@ class Run {
   float* recurrent(int64_t panel) const { return scratch_ + panel * plan_.panelFloats(); }
   /// Rows of lanesOf(panel) values; those beyond the hidden values are zeros.
   float* hidden(int64_t panel) const {
-    return recurrent(panel) + plan_.gates() * plan_.hidden * kPanel;
+    return recurrent(panel) + plan_.gates * plan_.hidden * kPanel;
   }
   /// The same of r h, which only a cell whose reset comes first has.
   float* inner(int64_t panel) const {
@@ -92,7 +85,7 @@ class Run {
   void pack(int64_t panel) const {
     const int64_t width = widthOf(panel);
     const int64_t lanes = lanesOf(panel);
-    for (int64_t row = 0; row < plan_.gates() * plan_.hidden; ++row) {
+    for (int64_t row = 0; row < plan_.gates * plan_.hidden; ++row) {
       float* to = recurrent(panel) + row * lanes;
       std::copy_n(t_.recurrent + row * plan_.hidden + panel * kPanel, width, to);
       std::fill(to + width, to + lanes, 0.0F);
@@ -165,21 +158,14 @@ class Run {
   float* scratch_;
 };
 
-class RecurrentBackwardKernel : public Kernel {
+class RecurrentBackwardKernel : public RecurrentPanelKernel {
  public:
   RecurrentBackwardKernel(const Instruction& instruction, const Plan& plan, uint32_t scratch)
-      : plan_(plan), scratch_(scratch), threads_(static_cast<int>(plan.threads())) {
-    for (const Argument& input : instruction.inputs) {
-      inputs_.push_back(input.buffer);
-    }
-    for (const Argument& output : instruction.outputs) {
-      outputs_.push_back(output.buffer);
-    }
-  }
+      : RecurrentPanelKernel(instruction, plan.panels(), plan.work(), scratch), plan_(plan) {}
 
   int run(void* const* buffers) override {
-    auto in = [&](size_t i) { return static_cast<const float*>(buffers[inputs_[i]]); };
-    auto out = [&](size_t i) { return static_cast<float*>(buffers[outputs_[i]]); };
+    auto in = [&](size_t i) { return input(buffers, i); };
+    auto out = [&](size_t i) { return output(buffers, i); };
     dispatchCell(plan_, [&]<typename Cell>() {
       constexpr size_t kFirst = Cell::kCarries ? 4 : 2;  // of the results' gradients
       const bool lstm = plan_.isLstm();
@@ -194,30 +180,13 @@ class RecurrentBackwardKernel : public Kernel {
                       out(0),
                       out(1),
                       out(lstm ? 2 : 1)};
-      runAll(Run<Cell>(plan_, tensors, static_cast<float*>(buffers[scratch_])));
+      runAll(Run<Cell>(plan_, tensors, scratch(buffers)));
     });
     return 0;
   }
 
  private:
-  template <typename R>
-  void runAll(const R& run) const {
-    const int64_t panels = plan_.panels();
-    if (threads_ == 1) {
-      return run.runPanels(0, panels);
-    }
-#pragma omp parallel num_threads(threads_)
-    {
-      int64_t count = omp_get_num_threads(), mine = omp_get_thread_num();
-      run.runPanels(panels * mine / count, panels * (mine + 1) / count);
-    }
-  }
-
   Plan plan_;
-  uint32_t scratch_;
-  int threads_;
-  std::vector<uint32_t> inputs_;
-  std::vector<uint32_t> outputs_;
 };
 
 absl::StatusOr<Plan> planOf(const Instruction& instruction) {
@@ -232,7 +201,7 @@ absl::StatusOr<Plan> planOf(const Instruction& instruction) {
   const Dims all = {plan.steps, plan.batch, plan.hidden};
   const Dims last = {plan.batch, plan.hidden};
   std::vector<Dims> inputs = {{plan.steps, plan.batch, plan.parts() * plan.hidden},
-                              {plan.gates() * plan.hidden, plan.hidden}};
+                              {plan.gates * plan.hidden, plan.hidden}};
   if (plan.kind != functions::activations::CellKind::kRnn) {
     inputs.insert(inputs.end(), {all, last});
   }

@@ -34,7 +34,8 @@ absl::StatusOr<RecurrentPlan> RecurrentPlan::of(const Instruction& instruction, 
       std::min({steps, batch, hidden}) < 1) {
     return declined(instruction, "dense tensors of f32 that are not empty");
   }
-  return RecurrentPlan{cell->kind, steps, batch, hidden, reverse, name == "gru" && !linear};
+  return RecurrentPlan{
+      cell->kind, cell->gates, steps, batch, hidden, reverse, name == "gru" && !linear};
 }
 
 LayoutChoice denseLayouts(const Instruction& instruction, int64_t floats) {

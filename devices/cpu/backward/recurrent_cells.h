@@ -15,14 +15,14 @@ namespace graphrun::devices::cpu {
 /// The sizes of a layer of f32 that has no options but `reverse` and its cell's usual activations.
 struct RecurrentPlan {
   functions::activations::CellKind kind;
+  int64_t gates;
   int64_t steps, batch, hidden;
   bool reverse;
   bool resetsFirst;  ///< a GRU that multiplies r h, not R h + d with r
 
   bool isLstm() const { return kind == functions::activations::CellKind::kLstm; }
-  int64_t gates() const { return isLstm() ? 4 : isGru() ? 3 : 1; }
   /// Sums of a hidden value: the gates', and R h + d of a GRU whose reset comes last.
-  int64_t parts() const { return gates() + (isGru() && !resetsFirst ? 1 : 0); }
+  int64_t parts() const { return gates + (isGru() && !resetsFirst ? 1 : 0); }
   /// States of an LSTM, or r h of a GRU, are kept beside the sums.
   bool keepsInner() const { return isLstm() || resetsFirst; }
   /// The step that is done as number `done`.

@@ -1,11 +1,9 @@
 #include "devices/cpu/backward/recurrent_sums_kernel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "devices/cpu/backward/recurrent_cells.h"
-#include "devices/cpu/reference/reference_support.h"
+#include "devices/cpu/kernels/recurrent_panels.h"
 #include "devices/cpu/vectors/panel_product.h"
 #include "devices/cpu/vectors/vector.h"
 #include "devices/cpu/vectors/wide.h"
@@ -28,11 +26,8 @@ struct Plan : RecurrentPlan {
   int64_t rowsOfChunk() const { return chunk() * batch; }
   /// Floats of scratch for a panel: its weights, recurrent weights, bias, and a chunk's sums.
   int64_t panelFloats() const { return (inputs + hidden + 1 + rowsOfChunk()) * parts() * lanes(); }
-  int64_t threads() const {
-    int64_t work = batch * panels() * kPanel * hidden;  // of one step
-    return std::min<int64_t>(
-        {omp_get_max_threads(), panels(), std::max<int64_t>(1, work / kParallelWork)});
-  }
+  /// Multiplications of one step.
+  int64_t work() const { return batch * panels() * kPanel * hidden; }
 };
 
 /// Where operands and results are.
@@ -181,21 +176,14 @@ class Run {
   float* scratch_;
 };
 
-class RecurrentSumsKernel : public Kernel {
+class RecurrentSumsKernel : public RecurrentPanelKernel {
  public:
   RecurrentSumsKernel(const Instruction& instruction, const Plan& plan, uint32_t scratch)
-      : plan_(plan), scratch_(scratch), threads_(static_cast<int>(plan.threads())) {
-    for (const Argument& input : instruction.inputs) {
-      inputs_.push_back(input.buffer);
-    }
-    for (const Argument& output : instruction.outputs) {
-      outputs_.push_back(output.buffer);
-    }
-  }
+      : RecurrentPanelKernel(instruction, plan.panels(), plan.work(), scratch), plan_(plan) {}
 
   int run(void* const* buffers) override {
-    auto in = [&](size_t i) { return static_cast<const float*>(buffers[inputs_[i]]); };
-    auto out = [&](size_t i) { return static_cast<float*>(buffers[outputs_[i]]); };
+    auto in = [&](size_t i) { return input(buffers, i); };
+    auto out = [&](size_t i) { return output(buffers, i); };
     const bool lstm = plan_.isLstm();
     // What a cell neither reads nor writes is another tensor of that shape.
     Tensors tensors{in(0),
@@ -208,10 +196,9 @@ class RecurrentSumsKernel : public Kernel {
                     out(1),
                     out(lstm ? 2 : 1),
                     out(lstm ? 3 : 2),
-                    plan_.keepsInner() ? out(outputs_.size() - 1) : out(0)};
-    dispatchCell(plan_, [&]<typename Cell>() {
-      runAll(Run<Cell>(plan_, tensors, static_cast<float*>(buffers[scratch_])));
-    });
+                    plan_.keepsInner() ? out(outputs() - 1) : out(0)};
+    dispatchCell(plan_,
+                 [&]<typename Cell>() { runAll(Run<Cell>(plan_, tensors, scratch(buffers))); });
     const int64_t size = plan_.batch * plan_.hidden;
     const int64_t last = plan_.stepAt(plan_.steps - 1) * size;
     std::copy_n(tensors.all + last, size, tensors.last);
@@ -222,24 +209,7 @@ class RecurrentSumsKernel : public Kernel {
   }
 
  private:
-  template <typename R>
-  void runAll(const R& run) const {
-    const int64_t panels = plan_.panels();
-    if (threads_ == 1) {
-      return run.runPanels(0, panels);
-    }
-#pragma omp parallel num_threads(threads_)
-    {
-      int64_t count = omp_get_num_threads(), mine = omp_get_thread_num();
-      run.runPanels(panels * mine / count, panels * (mine + 1) / count);
-    }
-  }
-
   Plan plan_;
-  uint32_t scratch_;
-  int threads_;
-  std::vector<uint32_t> inputs_;
-  std::vector<uint32_t> outputs_;
 };
 
 absl::StatusOr<Plan> planOf(const Instruction& instruction) {
@@ -263,8 +233,8 @@ absl::StatusOr<Plan> planOf(const Instruction& instruction) {
   const Dims all = {plan.steps, plan.batch, plan.hidden};
   const Dims last = {plan.batch, plan.hidden};
   std::vector<Dims> inputs = {x,
-                              {plan.gates() * plan.hidden, plan.inputs},
-                              {plan.gates() * plan.hidden, plan.hidden},
+                              {plan.gates * plan.hidden, plan.inputs},
+                              {plan.gates * plan.hidden, plan.hidden},
                               {plan.parts() * plan.hidden},
                               last};
   std::vector<Dims> outputs = {all, last};

@@ -1,10 +1,8 @@
 #include "devices/cpu/kernels/lstm_kernel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
-#include "devices/cpu/reference/reference_support.h"
+#include "devices/cpu/kernels/recurrent_panels.h"
 #include "devices/cpu/vectors/panel_product.h"
 #include "devices/cpu/vectors/wide.h"
 #include "devices/functions/activations.h"
@@ -33,6 +31,8 @@ struct Plan {
   int64_t chunk() const { return std::clamp<int64_t>(kChunk / batch, 1, steps); }
   /// Floats of their products.
   int64_t products() const { return chunk() * batch * panels() * kPanel; }
+  /// Multiplications of one step.
+  int64_t work() const { return batch * panels() * kPanel * hidden; }
 };
 
 /// One run: operands and results in memory.
@@ -114,48 +114,24 @@ struct Run {
   }
 };
 
-class LstmKernel : public Kernel {
+class LstmKernel : public RecurrentPanelKernel {
  public:
   LstmKernel(const Instruction& instruction, const Plan& plan, uint32_t products)
-      : plan_(plan), products_(products) {
-    for (const Argument& input : instruction.inputs) {
-      inputs_.push_back(input.buffer);
-    }
-    for (const Argument& output : instruction.outputs) {
-      outputs_.push_back(output.buffer);
-    }
-    int64_t work = plan.batch * plan.panels() * kPanel * plan.hidden;  // of one step
-    threads_ = static_cast<int>(std::min<int64_t>(
-        {omp_get_max_threads(), plan.panels(), std::max<int64_t>(1, work / kParallelWork)}));
-  }
+      : RecurrentPanelKernel(instruction, plan.panels(), plan.work(), products), plan_(plan) {}
 
   int run(void* const* buffers) override {
-    auto input = [&](size_t i) { return static_cast<const float*>(buffers[inputs_[i]]); };
-    auto output = [&](size_t i) { return static_cast<float*>(buffers[outputs_[i]]); };
-    Run run{plan_,    input(0), input(1),  input(2),  input(3),
-            input(4), input(5), output(0), output(2), static_cast<float*>(buffers[products_])};
-    int64_t panels = plan_.panels();
-    if (threads_ == 1) {
-      run.runPanels(0, panels);
-    } else {
-#pragma omp parallel num_threads(threads_)
-      {
-        int64_t count = omp_get_num_threads(), mine = omp_get_thread_num();
-        run.runPanels(panels * mine / count, panels * (mine + 1) / count);
-      }
-    }
+    auto in = [&](size_t i) { return input(buffers, i); };
+    float* all = output(buffers, 0);
+    runAll(Run{plan_, in(0), in(1), in(2), in(3), in(4), in(5), all, output(buffers, 2),
+               scratch(buffers)});
     int64_t last = plan_.reverse ? 0 : plan_.steps - 1;
     int64_t size = plan_.batch * plan_.hidden;
-    std::copy_n(output(0) + last * size, size, output(1));
+    std::copy_n(all + last * size, size, output(buffers, 1));
     return 0;
   }
 
  private:
   Plan plan_;
-  int threads_ = 1;
-  std::vector<uint32_t> inputs_;
-  std::vector<uint32_t> outputs_;
-  uint32_t products_;
 };
 
 absl::Status requireUsual(const Instruction& instruction) {
