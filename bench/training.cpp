@@ -47,7 +47,7 @@ const std::map<std::string, networks::Network>& classifiers() {
 Graph stepOf(const networks::Network& network, int64_t batch, double rate, double momentum) {
   Graph g("step", Mode::kTraining);
   networks::Objective objective = network.objectives(networks::taskOf(network, g, batch)).front();
-  optimizers::sgd(objective.loss, networks::trainedBy(objective, g),
+  optimizers::sgd(objective.loss, g.parameters(objective.scope),
                   {.learningRate = rate, .momentum = momentum});
   g.output("loss", objective.loss);
   return g;

@@ -149,8 +149,7 @@ class UpdateHoister {
     mlir::Operation* last = nullptr;
     for (mlir::Value operand : op.getOperands()) {
       mlir::Operation* made = operand.getDefiningOp();
-      const bool isEarly =
-          made == nullptr || early_.contains(made) || llvm::isa<ir::StateOp, ir::ConstantOp>(made);
+      const bool isEarly = made == nullptr || early_.contains(made) || isSource(made);
       if (!isEarly && (last == nullptr || last->isBeforeInBlock(made))) {
         last = made;
       }

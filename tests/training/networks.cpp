@@ -76,6 +76,14 @@ Tensor cnn20(Tensor x) {
   return layers::dense(x, 10, {}, {"head"});
 }
 
+/// What residual networks begin with: a quarter of the picture's height and width.
+Tensor residualStem(const Tensor& x, int64_t channels) {
+  layers::Conv2d seven{.strides = {2, 2}, .pads = {3, 3, 3, 3}, .bias = false};
+  Tensor y =
+      relu(layers::batchNorm(layers::conv2d(x, channels, {7, 7}, seven, {"conv1"}), {}, {"norm1"}));
+  return maxPool(y, {3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+}
+
 Tensor residualBlock(const Tensor& x, int64_t channels, int64_t stride, const std::string& name) {
   auto norm = [&](const Tensor& y, const char* part) {
     return layers::batchNorm(y, {}, {name + part});
@@ -93,9 +101,7 @@ Tensor residualBlock(const Tensor& x, int64_t channels, int64_t stride, const st
 }
 
 Tensor resnet18(Tensor x, int64_t channels) {
-  layers::Conv2d seven{.strides = {2, 2}, .pads = {3, 3, 3, 3}, .bias = false};
-  x = relu(layers::batchNorm(layers::conv2d(x, channels, {7, 7}, seven, {"conv1"}), {}, {"norm1"}));
-  x = maxPool(x, {3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+  x = residualStem(x, channels);
   for (int stage = 0; stage < 4; ++stage) {
     for (int block = 0; block < 2; ++block) {
       x = residualBlock(x, channels << stage, stage > 0 && block == 0 ? 2 : 1,
@@ -122,9 +128,7 @@ Tensor bottleneck(const Tensor& x, int64_t channels, int64_t stride, bool isFirs
 }
 
 Tensor resnet50(Tensor x) {
-  layers::Conv2d seven{.strides = {2, 2}, .pads = {3, 3, 3, 3}, .bias = false};
-  x = relu(layers::batchNorm(layers::conv2d(x, 64, {7, 7}, seven, {"conv1"}), {}, {"norm1"}));
-  x = maxPool(x, {3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+  x = residualStem(x, 64);
   const int blocks[] = {3, 4, 6, 3};
   for (int stage = 0; stage < 4; ++stage) {
     for (int block = 0; block < blocks[stage]; ++block) {
@@ -300,14 +304,6 @@ Task taskOf(const Network& network, Graph& graph, int64_t batch, ElementType typ
   };
   Tensor x = input("x", network.x);
   return {graph, type, x, input("target", network.target)};
-}
-
-std::vector<Tensor> trainedBy(const Objective& objective, const Graph& g) {
-  std::vector<Tensor> parameters = g.parameters();
-  std::erase_if(parameters, [&](const Tensor& parameter) {
-    return !parameter.name().starts_with(objective.scope);
-  });
-  return parameters;
 }
 
 }  // namespace graphrun::networks

@@ -19,7 +19,7 @@ struct Feed {
   int64_t classes = 0;          ///< 0: numbers
 };
 
-/// A loss, and the parameters that shall make it smaller: those whose names begin with `scope`.
+/// A loss, and the parameters that shall make it smaller: Graph::parameters(scope).
 struct Objective {
   Tensor loss;
   std::string scope;
@@ -51,9 +51,6 @@ std::map<std::string, Network> all(Size size);
 /// The graph's inputs "x" and "target", for `batch` samples.
 Task taskOf(const Network& network, Graph& graph, int64_t batch,
             ElementType type = ElementType::kF32);
-
-/// The parameters of the graph that an objective trains, in order.
-std::vector<Tensor> trainedBy(const Objective& objective, const Graph& g);
 
 }  // namespace graphrun::networks
 

@@ -130,7 +130,7 @@ void checkGradients(const std::string& name, ElementType type, double bound) {
   REQUIRE(objectives.size() == expected["objectives"].size());
   for (size_t k = 0; k < objectives.size(); ++k) {
     g.output("loss" + std::to_string(k), objectives[k].loss);
-    std::vector<Tensor> trained = trainedBy(objectives[k], g);
+    std::vector<Tensor> trained = g.parameters(objectives[k].scope);
     std::vector<Tensor> slopes = gradients(objectives[k].loss, trained);
     for (size_t i = 0; i < trained.size(); ++i) {
       g.output(std::to_string(k) + ":" + trained[i].name(), slopes[i]);
@@ -146,7 +146,7 @@ void checkGradients(const std::string& name, ElementType type, double bound) {
     for (const Json& gradient : theirs["gradients"]) {
       largest = std::max(largest, gradient["largest"].get<double>());
     }
-    std::vector<Tensor> trained = trainedBy(objectives[k], g);
+    std::vector<Tensor> trained = g.parameters(objectives[k].scope);
     REQUIRE(trained.size() == theirs["gradients"].size());
     for (size_t i = 0; i < trained.size(); ++i) {
       INFO(trained[i].name());
@@ -180,10 +180,10 @@ void optimize(const Json& curve, const Objective& objective, const Graph& g) {
   const std::string optimizer = curve["optimizer"];
   const double rate = curve["lr"];
   if (optimizer == "adam") {
-    optimizers::adam(objective.loss, trainedBy(objective, g),
+    optimizers::adam(objective.loss, g.parameters(objective.scope),
                      {.learningRate = rate, .epsilon = curve["eps"]});
   } else {
-    optimizers::sgd(objective.loss, trainedBy(objective, g),
+    optimizers::sgd(objective.loss, g.parameters(objective.scope),
                     {.learningRate = rate, .momentum = curve.value("momentum", 0.0)});
   }
 }

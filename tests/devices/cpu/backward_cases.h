@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/devices/cpu/instruction_runner.h"
+#include "tests/devices/cpu/recurrent_oracle.h"
 
 namespace graphrun::devices::cpu {
 
@@ -119,25 +120,15 @@ struct RecurrentBackward {
   double clip = 0;
 
   BackwardCase made() const {
+    const RecurrentCase layer{cell,    steps,  batch,     hidden,  hidden,
+                              reverse, linear, peepholes, coupled, clip};
     const bool lstm = cell == "lstm";
-    const int64_t gates = lstm ? 4 : cell == "gru" ? 3 : 1;
-    using Texts = std::vector<std::string>;
-    const Texts activations = lstm            ? Texts{"sigmoid", "tanh", "tanh"}
-                              : cell == "gru" ? Texts{"sigmoid", "tanh"}
-                                              : Texts{"tanh"};
-    const std::vector<double> none(activations.size(), 0);
+    const int64_t gates = layer.gates();
     const Dims sums = {steps, batch, (gates + (linear ? 1 : 0)) * hidden};
     const Dims all = {steps, batch, hidden};
     const Dims last = {batch, hidden};
     BackwardCase each{"gr.recurrent_backward",
-                      {{"cell", cell},
-                       {"activations", activations},
-                       {"alphas", none},
-                       {"betas", none},
-                       {"reverse", reverse},
-                       {"linear_before_reset", linear},
-                       {"input_forget", coupled},
-                       {"clip", clip}},
+                      layer.operation().attributes,
                       {sums, {gates * hidden, hidden}},
                       {sums, last}};
     if (cell != "rnn") {
